@@ -202,7 +202,7 @@ pub struct Check {
     pub for_codegen: bool,
 }
 
-/// What executes kernels.
+/// A way to execute kernels.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machine {
     /// The PTX interpreter.

@@ -32,7 +32,7 @@ impl CacheArguments {
     }
 }
 
-/// What a cache did, in one line.
+/// The counts of a cache, in one line.
 pub fn summary(cache: &Cache) -> String {
     let counts = cache.counts();
     format!(
@@ -278,7 +278,7 @@ mod tests {
         keep(outside.path().join(&name));
         #[cfg(unix)]
         std::os::unix::fs::symlink(outside.path(), folder.path().join("cd")).unwrap();
-        // What a process of the store left half-written is dropped.
+        // Files that a process of the store left half-written are dropped.
         let left = folder.path().join("ab").join(format!("{TEMPORARY}a1B2c3"));
         fs::write(&left, [7; 5000]).unwrap();
         fs::File::options().append(true).open(&left).unwrap().set_modified(old).unwrap();
@@ -293,7 +293,7 @@ mod tests {
         assert!(!left.exists());
     }
 
-    /// What is no plain file under the name of a value is a miss, and no request waits for it.
+    /// Anything but a plain file under the name of a value is a miss, and no request waits for it.
     #[cfg(unix)]
     #[test]
     fn what_is_no_plain_file_is_a_miss() {

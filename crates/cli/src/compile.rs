@@ -8,7 +8,8 @@ use crate::hazards;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::progress;
 use crate::render;
-use crate::session::{ArgumentError, Session, options, threads_for};
+use crate::session::{self, ArgumentError, once, options, threads_for};
+use oriole::opened::Opened;
 use oriole_chip::Chip;
 use oriole_diagnostics::{Diagnostic, counted};
 use oriole_explore::{resource_document, resource_report};
@@ -51,7 +52,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
     };
     // A report needs results that a compile would drop otherwise.
     let keep = arguments.verbose || arguments.json;
-    let session = Session::once(&text, chip, &options, keep, cache.clone());
+    let session = once(&text, chip, &options, keep, cache.clone());
     let jobs = jobs(arguments.jobs, &session);
     let compile = |progress: &Progress| {
         oriole_queries::compile_watched(&session.db, session.file, session.config, jobs, progress)
@@ -73,7 +74,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
     }
     let document = |cubin: Option<&[u8]>| {
         let diagnostics = render::json(&shown, &text, &compiled.diagnostics);
-        print(&format!("{}\n", resource_document(&session.compiled(), &shown, cubin, diagnostics)));
+        print(&format!("{}\n", resource_document(&session::compiled(&session), &shown, cubin, diagnostics)));
     };
     let Some(cubin) = compiled.cubin else {
         if arguments.json {
@@ -88,7 +89,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
         document(Some(&cubin));
     }
     if arguments.verbose {
-        eprint!("{}", resource_report(&session.compiled(), &cubin));
+        eprint!("{}", resource_report(&session::compiled(&session), &cubin));
         if let Some(cache) = &cache {
             eprintln!("{}", cache::summary(cache));
         }
@@ -99,7 +100,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
 }
 
 /// How many threads a compile gets.
-pub fn jobs(asked: Option<usize>, session: &Session) -> usize {
+pub fn jobs(asked: Option<usize>, session: &Opened) -> usize {
     let (db, file) = (&session.db, session.file);
     threads_for(asked, oriole_queries::view::code_units(db, file).len(), file.text(db).len())
 }
@@ -118,8 +119,8 @@ pub fn check(arguments: &Check) -> Outcome {
     if arguments.for_codegen {
         return check_for_codegen(arguments.message_format, &path, &text, chip);
     }
-    let session = Session::looking(&text, chip, &Options::default());
-    let Session { db, file, config, .. } = &session;
+    let session = Opened::looking(&text, chip, &Options::default());
+    let Opened { db, file, config, .. } = &session;
     let diagnostics = match chip {
         None => oriole_queries::diagnostics(db, *file),
         Some(_) => {
@@ -137,7 +138,7 @@ pub fn check(arguments: &Check) -> Outcome {
 
 /// Checks a text and compiles it for its errors alone: every form that the chip or the back end lacks, each kind once.
 fn check_for_codegen(format: MessageFormat, path: &str, text: &str, chip: Option<Chip>) -> Outcome {
-    let session = Session::looking(text, chip, &Options::default());
+    let session = Opened::looking(text, chip, &Options::default());
     let (db, file, config) = (&session.db, session.file, session.config);
     let (diagnostics, lacking) = oriole_queries::lacking(db, file, config, jobs(None, &session));
     match format {
@@ -196,7 +197,7 @@ fn parse_only(arguments: &Compile, number: &str) -> Outcome {
         Ok(text) => text,
         Err(message) => return failed(message),
     };
-    let session = Session::looking(&text, Some(chip), &Options::default());
+    let session = Opened::looking(&text, Some(chip), &Options::default());
     let diagnostics = oriole_queries::diagnostics_for(&session.db, session.file, session.config);
     render::to_terminal(&input::shown(&arguments.input), &text, &diagnostics);
     verdict(&diagnostics)
@@ -226,7 +227,7 @@ pub fn cubin_of(
     chip: Option<Chip>,
     options: &Options,
 ) -> Result<triomphe::Arc<Vec<u8>>, CompileError> {
-    let session = Session::once(text, chip, options, false, None);
+    let session = once(text, chip, options, false, None);
     let compiled = oriole_queries::compile(&session.db, session.file, session.config, 1);
     compiled.cubin.ok_or_else(|| {
         let first = compiled.diagnostics.iter().find(|diagnostic| diagnostic.is_error());

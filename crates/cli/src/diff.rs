@@ -9,9 +9,10 @@ use crate::names::{self, UnclearName};
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::progress;
 use crate::render;
-use crate::session::{Session, options};
+use crate::session::options;
 use crate::view::in_words;
 use clap::Parser;
+use oriole::opened::Opened;
 use oriole_chip::Chip;
 use oriole_explore::{Code, Comparison, Manner, Side, comparison_json, comparison_page, comparison_text};
 use oriole_ide::demangle::{self, Unclear};
@@ -169,7 +170,7 @@ fn side(
         Given::Ptx(text) => text,
     };
     let (chip, options) = options(target).map_err(|message| misused(message))?;
-    let session = Session::looking(&text, chip.or(beside), &options);
+    let session = Opened::looking(&text, chip.or(beside), &options);
     let (db, file, config) = (&session.db, session.file, session.config);
     let jobs = jobs(arguments.jobs, &session);
     let compile = |progress: &Progress| oriole_queries::compile_watched(db, file, config, jobs, progress);

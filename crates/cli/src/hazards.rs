@@ -1,13 +1,13 @@
 //! `--check`: the static check of the code that was just made, by tables and rules that the compiler has no part in.
 
 use crate::names;
-use crate::session::Session;
+use oriole::opened::Opened;
 use oriole_cubin::Cubin;
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_queries::view;
 
 /// The errors of the code of a compiled text: one for each hazard, at the name of the kernel or the function.
-pub fn diagnostics(session: &Session, text: &str, cubin: &[u8]) -> Vec<Diagnostic> {
+pub fn diagnostics(session: &Opened, text: &str, cubin: &[u8]) -> Vec<Diagnostic> {
     let cubin = match oriole_cubin::read(cubin) {
         Ok(cubin) => cubin,
         Err(error) => {
@@ -68,7 +68,7 @@ pub fn none(cubin: &Cubin) -> Result<(), HazardError> {
 #[cfg(test)]
 mod tests {
     use super::{diagnostics, none};
-    use crate::session::Session;
+    use crate::session::once;
     use oriole_diagnostics::Code;
     use oriole_options::Options;
 
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn hazards_are_errors_at_the_name_of_the_kernel() {
-        let session = Session::once(TEXT, None, &Options::default(), true, None);
+        let session = once(TEXT, None, &Options::default(), true, None);
         let compiled = oriole_queries::compile(&session.db, session.file, session.config, 1);
         let right = compiled.cubin.expect("it compiles");
         assert_eq!(diagnostics(&session, TEXT, &right), []);

@@ -6,7 +6,8 @@ use crate::files::input;
 use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::render;
-use crate::session::{ArgumentError, Session, options, options_without_code};
+use crate::session::{ArgumentError, options, options_without_code};
+use oriole::opened::Opened;
 use oriole_chip::Chip;
 use oriole_diagnostics::{Code, Diagnostic};
 use oriole_explore::{Layout, PhaseView, Wins, write_selection};
@@ -33,7 +34,7 @@ fn functions(
     only: Option<&str>,
     target: &Target,
     shows: Shows,
-    shown: impl for<'db> Fn(&'db Session, FunctionUnit<'db>, &mut String) -> Result<(), Failed>,
+    shown: impl for<'db> Fn(&'db Opened, FunctionUnit<'db>, &mut String) -> Result<(), Failed>,
 ) -> Outcome {
     let read = match shows {
         Shows::Code => options(target),
@@ -47,7 +48,7 @@ fn functions(
         Ok(text) => text,
         Err(message) => return failed(message),
     };
-    let session = Session::looking(&text, chip, &options);
+    let session = Opened::looking(&text, chip, &options);
     let (db, name) = (&session.db, input::shown(path));
     let mut diagnostics = oriole_queries::diagnostics_for(db, session.file, session.config);
     diagnostics.extend(oriole_queries::stand_in_diagnostic(db, session.file, session.config));

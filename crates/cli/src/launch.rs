@@ -81,7 +81,7 @@ enum Argument {
     Sampler(texture::Sampling),
 }
 
-/// What a buffer holds, before a launch or after it: bytes, or elements of a type, one by one or by a rule.
+/// The contents of a buffer, before a launch or after it: bytes, or elements of a type, one by one or by a rule.
 #[derive(Deserialize, Debug)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -152,7 +152,7 @@ pub struct Launch {
     pub arguments: Vec<Value>,
     /// Textures, samplers and surfaces of the module, by name.
     pub bindings: Vec<(String, Opaque)>,
-    /// What is expected, by argument.
+    /// Expectations, by argument.
     pub expect: BTreeMap<usize, Expectation>,
     /// The types of buffers, by argument, where the record says them.
     pub elements: BTreeMap<usize, Element>,
@@ -372,7 +372,7 @@ fn value(number: usize, argument: Argument, before: &[Value]) -> Result<Value, R
     })
 }
 
-/// What an argument must hold; `known` is its type, if the argument says it.
+/// The expectation of an argument; `known` is its type, if the argument says it.
 fn expectation(
     key: &str,
     contents: Contents,

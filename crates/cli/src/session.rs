@@ -1,14 +1,15 @@
-//! The options of a command line, and one database with one file.
+//! The options of a command line, and the database that they ask for.
 //!
 //! It is here so that every command reads chip and options in the same way. Nothing is compiled or printed here.
 
 use crate::arguments::{Target, Tuning};
 use crate::names;
+use oriole::opened::Opened;
 use oriole_chip::{Chip, ChipError};
-use oriole_diagnostics::{Code, Diagnostic};
+use oriole_diagnostics::Code;
 use oriole_explore::Compiled;
-use oriole_inputs::{Config, Database, SourceFile};
-use oriole_options::{DebugOptions, KnobError, Linking, Options};
+use oriole_inputs::Database;
+use oriole_options::{DebugOptions, KnobError, Options};
 use oriole_store::Cache;
 use std::sync::Arc;
 
@@ -88,71 +89,25 @@ pub fn tuned(target: &Tuning) -> Result<Options, ArgumentError> {
     Ok(options)
 }
 
-/// A database with one file and one configuration.
-pub struct Session {
-    /// The database.
-    pub db: Database,
-    /// The file.
-    pub file: SourceFile,
-    /// The configuration.
-    pub config: Config,
-    /// The warning about the chip, if the command line names none and that of the text is replaced.
-    pub replaced: Option<Diagnostic>,
+/// Opens a text for a command that compiles it once; with `keep` the results of inner stages are kept.
+pub fn once(
+    text: &str,
+    chip: Option<Chip>,
+    options: &Options,
+    keep: bool,
+    cache: Option<Arc<Cache>>,
+) -> Opened {
+    let mut db = if keep { Database::default() } else { Database::once() };
+    if let Some(cache) = cache {
+        db = db.cached(cache);
+    }
+    Opened::within(db, text, chip, options)
 }
 
-impl Session {
-    /// Opens a text for a chip, by default the one that it asks for, with options, for a command that compiles it
-    /// once; with `keep` the results of inner stages are kept.
-    pub fn once(
-        text: &str,
-        chip: Option<Chip>,
-        options: &Options,
-        keep: bool,
-        cache: Option<Arc<Cache>>,
-    ) -> Session {
-        let mut db = if keep { Database::default() } else { Database::once() };
-        if let Some(cache) = cache {
-            db = db.cached(cache);
-        }
-        Session::with(db, text, chip, options)
-    }
-
-    /// Opens a text to look at it, not to make a program of it: where it leaves functions to a linker, as a part to be linked.
-    pub fn looking(text: &str, chip: Option<Chip>, options: &Options) -> Session {
-        let db = Database::default();
-        let file = SourceFile::open(&db, text);
-        let options = looked_at(&db, file, text, options);
-        Session::of(db, file, chip, &options)
-    }
-
-    /// The file, for a report.
-    pub fn compiled(&self) -> Compiled<'_> {
-        let &Session { ref db, file, config, .. } = self;
-        Compiled { db, file, config, demangle: names::are_demangled() }
-    }
-
-    fn with(db: Database, text: &str, chip: Option<Chip>, options: &Options) -> Session {
-        let file = SourceFile::open(&db, text);
-        Session::of(db, file, chip, options)
-    }
-
-    fn of(db: Database, file: SourceFile, chip: Option<Chip>, options: &Options) -> Session {
-        let replaced = if chip.is_none() { oriole_queries::replaced_target(&db, file) } else { None };
-        let chip = chip.unwrap_or_else(|| oriole_queries::target_chip(&db, file));
-        let config = Config::create(&db, chip, options);
-        Session { db, file, config, replaced }
-    }
-}
-
-/// The options for code of a file with this text that is only looked at: where it leaves functions to a linker, those of a part to be
-/// linked. Nothing is asked of the database where the text says that it cannot, as that of a file that is known as a whole.
-pub fn looked_at(db: &Database, file: SourceFile, text: &str, options: &Options) -> Options {
-    let mut options = options.clone();
-    let open = || text.contains(".extern") && oriole_queries::leaves_open(db, file);
-    if options.linking == Linking::Whole && open() {
-        options.linking = Linking::Relocatable;
-    }
-    options
+/// An opened text, for a report.
+pub fn compiled(opened: &Opened) -> Compiled<'_> {
+    let &Opened { ref db, file, config, .. } = opened;
+    Compiled { db, file, config, demangle: names::are_demangled() }
 }
 
 /// How many threads a command may use.

@@ -47,7 +47,7 @@ enum Fill {
     Nan,
 }
 
-/// What boxes of an image need.
+/// The fields of an image.
 #[derive(Deserialize, Debug)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -85,7 +85,7 @@ pub enum MapError {
     Length {
         /// Dimensions.
         rank: usize,
-        /// What they need, in words.
+        /// The list that they need, in words.
         needed: String,
     },
     /// The pixels of an image replace the box.

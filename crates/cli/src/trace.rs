@@ -93,7 +93,7 @@ impl Tracing {
     }
 }
 
-/// What a span is about, in the order of the report: queries, stages, phases by number.
+/// The subject of a span, in the order of the report: queries, stages, phases by number.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Label {
     kind: &'static str,
@@ -138,7 +138,7 @@ struct Recorder {
     threads: AtomicU32,
 }
 
-/// What a thread is in.
+/// The open spans of a thread.
 #[derive(Default)]
 struct Open {
     /// Outermost first: whose time counts, and since when it is open.

@@ -39,7 +39,7 @@ pub fn view(arguments: &View) -> Outcome {
     }
 }
 
-/// What the page tells, or how the command ends without one; what is wrong has been said then.
+/// The facts of the page, or how the command ends without one, after it has printed the reason.
 fn gathered(arguments: &View, text: &str, chip: Option<Chip>, options: Options) -> Result<FileView, Outcome> {
     const SHARED: SettingsId = SettingsId(0);
     let shown = input::shown(&arguments.input);

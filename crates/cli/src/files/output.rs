@@ -114,7 +114,7 @@ fn place(path: &Path, input: Option<&Path>) -> io::Result<Place> {
     if facts.permissions().readonly() {
         return Err(io::Error::other("the file is read-only"));
     }
-    // What may not be written is not replaced either.
+    // A file that may not be written is not replaced either.
     std::fs::File::options().write(true).open(path)?;
     Ok(Place::File(path.canonicalize()?))
 }

@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(bits("f16", json!(1e-300)), Some(0));
     }
 
-    /// What is printed is read back as the same bits, for all types.
+    /// Printed values are read back as the same bits, for all types.
     #[test]
     fn what_is_printed_is_read_back() {
         for element in ELEMENTS {

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// A file is looked at when nothing has happened to it for this long.
 const QUIET: Duration = Duration::from_millis(30);
 
-/// What no event tells of is looked at this often.
+/// Changes without an event are looked for this often.
 const LOOK: Duration = Duration::from_millis(400);
 
 /// Runs `oriole watch`; it ends when it is interrupted.
@@ -90,7 +90,7 @@ fn follow(watcher: &mut RecommendedWatcher, root: &Root) -> notify::Result<()> {
     watcher.watch(&root.folder, mode)
 }
 
-/// What something happened to, and when last. It is looked at when nothing has happened to it for [`QUIET`].
+/// Changed paths and the times of their last events. A path is looked at when it has had no event for [`QUIET`].
 #[derive(Default)]
 struct Unsettled {
     paths: BTreeMap<PathBuf, Instant>,

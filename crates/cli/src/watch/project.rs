@@ -7,8 +7,8 @@ use crate::files::output::{self, Output};
 use crate::files::{FileError, input};
 use crate::outcome::print;
 use crate::render;
-use crate::session::looked_at;
 use crate::watch::report::{Ran, explain};
+use oriole::opened::looked_at;
 use oriole_chip::Chip;
 use oriole_diagnostics::counted;
 use oriole_inputs::{Config, Database, Extent, SourceFile};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What is watched, compiled.
+/// The watched files, compiled.
 pub struct Project {
     db: Database,
     /// The chips asked for; empty if each file's own target counts.
@@ -30,7 +30,7 @@ pub struct Project {
     files: BTreeMap<PathBuf, Watched>,
     threads: usize,
     out: Option<PathBuf>,
-    /// What was written last under each path.
+    /// The bytes that were written last under each path.
     written: BTreeMap<PathBuf, triomphe::Arc<Vec<u8>>>,
 }
 
@@ -149,7 +149,7 @@ impl Project {
             if self.chips.is_empty() {
                 compiled.diagnostics.splice(0..0, oriole_queries::replaced_target(&self.db, input));
             }
-            // What is true for every chip is said once.
+            // Diagnostics that are the same for every chip are printed once.
             if shown.as_ref() != Some(&compiled.diagnostics) {
                 render::to_terminal(&path.display().to_string(), text, &compiled.diagnostics);
                 shown = Some(compiled.diagnostics);
