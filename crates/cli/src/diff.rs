@@ -47,7 +47,7 @@ pub fn diff(arguments: &Diff) -> Outcome {
     let written = match output {
         Some(output) => output
             .write(comparison_page(&comparison, demangled).as_bytes())
-            .map_or_else(|message| failed(message), |()| Outcome::Right),
+            .map_or_else(failed, |()| Outcome::Right),
         None if arguments.json => print(&format!("{}\n", comparison_json(&comparison))),
         None => {
             let context = (!arguments.all).then_some(arguments.context);
@@ -66,7 +66,7 @@ fn paths(arguments: &Diff) -> [&Path; 2] {
 fn output(arguments: &Diff) -> Result<Option<Output>, Outcome> {
     let Some(page) = &arguments.html else { return Ok(None) };
     let [first, second] = paths(arguments).map(|input| Output::new(page, input));
-    first.and(second).map(Some).map_err(|message| failed(message))
+    first.and(second).map(Some).map_err(failed)
 }
 
 fn compared(arguments: &Diff) -> Result<Comparison, Outcome> {
@@ -76,10 +76,10 @@ fn compared(arguments: &Diff) -> Result<Comparison, Outcome> {
     }
     let first = &arguments.target;
     let target = |words: &[OsString]| Others::try_parse_from(words).map(|others| others.target);
-    let plain = target(&[]).map_err(|error| misused(&said(&error)))?;
+    let plain = target(&[]).map_err(|error| misused(said(&error)))?;
     let second = match &arguments.others {
         Some(words) => {
-            let others = target(words).map_err(|error| misused(&said(&error)))?;
+            let others = target(words).map_err(|error| misused(said(&error)))?;
             Target { arch: others.arch.or_else(|| first.arch.clone()), ..others }
         }
         None => first.clone(),
@@ -105,7 +105,7 @@ fn compared(arguments: &Diff) -> Result<Comparison, Outcome> {
         side(arguments, paths[0], one, first, beside[0])?,
         side(arguments, paths[1], other, &second, beside[1])?,
     ];
-    let only = chosen(&sides, &arguments.kernels).map_err(|message| misused(message))?;
+    let only = chosen(&sides, &arguments.kernels).map_err(misused)?;
     let comparison = Comparison::new(&sides, &only, Manner { exact: arguments.exact });
     if comparison.pairs.is_empty() && comparison.alone.iter().all(Vec::is_empty) {
         return Err(failed("there is no kernel"));
@@ -147,13 +147,13 @@ fn said(error: &clap::Error) -> String {
 }
 
 fn read(path: &Path) -> Result<Given, Outcome> {
-    let bytes = input::bytes(path).map_err(|message| failed(message))?;
+    let bytes = input::bytes(path).map_err(failed)?;
     if bytes.starts_with(b"\x7fELF") {
         let code =
-            Code::read(&bytes).map_err(|message| failed(&format!("{}: {message}", input::shown(path))))?;
+            Code::read(&bytes).map_err(|message| failed(format!("{}: {message}", input::shown(path))))?;
         return Ok(Given::Cubin(code));
     }
-    input::as_text(path, bytes).map(Given::Ptx).map_err(|message| failed(message))
+    input::as_text(path, bytes).map(Given::Ptx).map_err(failed)
 }
 
 /// A file as one side of the comparison, compiled if it is PTX: for the chip of its options, else for that of the other cubin.
@@ -169,7 +169,7 @@ fn side(
         Given::Cubin(code) => return Ok(Side { label: shown, code, spills: BTreeMap::new() }),
         Given::Ptx(text) => text,
     };
-    let (chip, options) = options(target).map_err(|message| misused(message))?;
+    let (chip, options) = options(target).map_err(misused)?;
     let session = Opened::looking(&text, chip.or(beside), &options);
     let (db, file, config) = (&session.db, session.file, session.config);
     let jobs = jobs(arguments.jobs, &session);
@@ -179,7 +179,7 @@ fn side(
     compiled.diagnostics.splice(0..0, session.replaced.clone());
     render::to_terminal(&shown, &text, &compiled.diagnostics);
     let Some(cubin) = compiled.cubin else { return Err(Outcome::Failed) };
-    let code = Code::read(&cubin).map_err(|message| failed(&format!("{shown}: {message}")))?;
+    let code = Code::read(&cubin).map_err(|message| failed(format!("{shown}: {message}")))?;
     let spills = view::resources(db, file, config).into_iter();
     Ok(Side {
         label: format!("{shown} {}", in_words(target, &options)),

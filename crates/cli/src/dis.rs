@@ -61,7 +61,7 @@ pub fn dis(arguments: &Dis) -> Outcome {
     let mut failures = Vec::new();
     let places = match arguments.lines.then(|| SourceLines::of(&cubin)).transpose() {
         Ok(places) => places.unwrap_or_default(),
-        Err(message) => return failed(&format!("{}: {message}", arguments.cubin.display())),
+        Err(message) => return failed(format!("{}: {message}", arguments.cubin.display())),
     };
     for (index, kernel) in cubin.codes().enumerate() {
         if arguments.summary {
@@ -75,7 +75,7 @@ pub fn dis(arguments: &Dis) -> Outcome {
     }
     let outcome = print(&text);
     for message in &failures {
-        failed(&format!("{}: {message}", arguments.cubin.display()));
+        failed(format!("{}: {message}", arguments.cubin.display()));
     }
     if failures.is_empty() { outcome } else { Outcome::Failed }
 }
@@ -193,7 +193,7 @@ pub fn asm(arguments: &Asm) -> Outcome {
     };
     let chip = match arguments.arch.parse::<Chip>() {
         Ok(chip) => chip,
-        Err(error) => return crate::outcome::misused(&error.to_string()),
+        Err(error) => return crate::outcome::misused(error),
     };
     let mut words = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -206,7 +206,7 @@ pub fn asm(arguments: &Asm) -> Outcome {
             match InstructionWord::from_str_radix(digits, 16) {
                 Ok(word) => words.push(word),
                 Err(error) => {
-                    return failed(&format!("{}:{}: {error}", arguments.input.display(), number + 1));
+                    return failed(format!("{}:{}: {error}", arguments.input.display(), number + 1));
                 }
             }
             continue;
@@ -217,7 +217,7 @@ pub fn asm(arguments: &Asm) -> Outcome {
         match word {
             Ok(word) => words.push(word),
             Err(message) => {
-                return failed(&format!("{}:{}: {message}", arguments.input.display(), number + 1));
+                return failed(format!("{}:{}: {message}", arguments.input.display(), number + 1));
             }
         }
     }

@@ -64,7 +64,7 @@ fn functions(
         let known: Vec<&str> = units.iter().map(|unit| &**unit.name(db)).collect();
         match names::one_of("function", &known, only) {
             Ok(one) => units.retain(|unit| &**unit.name(db) == one),
-            Err(message) => return misused(&format!("{name}: {message}")),
+            Err(message) => return misused(format!("{name}: {message}")),
         }
     }
     let mut out = String::new();
@@ -133,11 +133,11 @@ pub fn latency(arguments: &Latency) -> Outcome {
     let config = Config::create(&db, chip, &Options::default());
     let model = match view::latencies(&db, config) {
         Ok(model) => model,
-        Err(reason) => return failed(&reason.to_string()),
+        Err(reason) => return failed(reason),
     };
     let forms = match view::forms(&db, config) {
         Ok(forms) => forms,
-        Err(reason) => return failed(&reason.to_string()),
+        Err(reason) => return failed(reason),
     };
     print(&oriole_explore::latencies(model.0, forms.0, arguments.guesses))
 }

@@ -95,6 +95,6 @@ fn explain(code: Option<&str>) -> Outcome {
     };
     match Code::from_name(code) {
         Some(code) => outcome::print(&format!("{}\n\n{}\n", code.as_str(), code.page())),
-        None => misused(&format!("there is no diagnostic code `{code}`; `oriole explain` lists them")),
+        None => misused(format!("there is no diagnostic code `{code}`; `oriole explain` lists them")),
     }
 }

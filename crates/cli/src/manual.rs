@@ -23,7 +23,7 @@ pub fn man(arguments: &Man) -> Outcome {
     let written = std::fs::create_dir_all(&arguments.folder)
         .map_err(FileError::of(&arguments.folder))
         .and_then(|()| write_pages(&all, &arguments.folder));
-    written.map_or_else(|message| failed(message), |()| Outcome::Right)
+    written.map_or_else(failed, |()| Outcome::Right)
 }
 
 fn command() -> clap::Command {

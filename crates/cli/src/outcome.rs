@@ -53,7 +53,7 @@ pub fn printed(result: std::io::Result<()>) -> Outcome {
     match result {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             if !LOST.swap(true, Ordering::Relaxed) {
-                failed(&format!("standard output: {error}"));
+                failed(format!("standard output: {error}"));
             }
             Outcome::Failed
         }

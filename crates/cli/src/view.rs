@@ -53,7 +53,7 @@ fn gathered(arguments: &View, text: &str, chip: Option<Chip>, options: Options) 
         let targets = analysis.targets(file)?;
         let Some(&chip) = targets.first() else { return Ok(Err(failed("the file names no chip"))) };
         let Some((compiled, _)) = analysis.compile(file, chip, threads(arguments.jobs))? else {
-            return Ok(Err(failed(&format!("{shown}: it does not compile"))));
+            return Ok(Err(failed(format!("{shown}: it does not compile"))));
         };
         render::to_terminal(&shown, text, &compiled.diagnostics);
         if compiled.cubin.is_none() {
@@ -65,17 +65,17 @@ fn gathered(arguments: &View, text: &str, chip: Option<Chip>, options: Options) 
         for asked in &arguments.kernels {
             match names::one_of("kernel", &known, asked) {
                 Ok(name) => only.push(name.to_owned()),
-                Err(message) => return Ok(Err(misused(&format!("{shown}: {message}")))),
+                Err(message) => return Ok(Err(misused(format!("{shown}: {message}")))),
             }
         }
         let question =
             Question { file: &shown, chip, options: &words, only: &only, demangle: names::are_demangled() };
         let view = match gather(&analysis, file, &question)? {
             Ok(view) => view,
-            Err(message) => return Ok(Err(failed(&format!("{shown}: {message}")))),
+            Err(message) => return Ok(Err(failed(format!("{shown}: {message}")))),
         };
         if view.kernels.is_empty() {
-            return Ok(Err(failed(&format!("{shown}: there is no kernel"))));
+            return Ok(Err(failed(format!("{shown}: there is no kernel"))));
         }
         Ok(Ok(view))
     };

@@ -46,11 +46,11 @@ pub fn watch(arguments: &Watch) -> Outcome {
     let (sender, events) = mpsc::channel::<notify::Result<Event>>();
     let mut watcher = match notify::recommended_watcher(sender) {
         Ok(watcher) => watcher,
-        Err(error) => return failed(&format!("files cannot be watched here: {error}")),
+        Err(error) => return failed(format!("files cannot be watched here: {error}")),
     };
     for root in &roots {
         if let Err(error) = follow(&mut watcher, root) {
-            return failed(&format!("{}: cannot be watched: {error}", root.shown));
+            return failed(format!("{}: cannot be watched: {error}", root.shown));
         }
     }
     let out = arguments.out.clone();
