@@ -23,6 +23,7 @@ const CRATES: &[&str] = &[
     "isel",
     "encode",
     "pipeline",
+    "link",
     "cubin",
     "diagnostics",
     "debug-info",

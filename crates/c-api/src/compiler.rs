@@ -1,4 +1,4 @@
-//! What stands behind a handle: a text, and what the last compile of it gave.
+//! The object of a handle: a text, and the result of its last compile.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,7 +6,7 @@ use oriole_ptxas::{Form, Log, Severity};
 
 use crate::steps::{Flow, compile, text_of};
 
-/// What a function of the library says.
+/// The result code of a library function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub enum Code {
@@ -14,25 +14,25 @@ pub enum Code {
     Success = 0,
     /// The handle is null.
     InvalidCompilerHandle = 1,
-    /// A pointer is null that must not be, or a size is zero.
+    /// A required pointer is null, or a size is zero.
     InvalidInput = 2,
-    /// The text or an option is wrong; the error log says what.
+    /// The text or an option is wrong; the error log has the message.
     CompilationFailure = 3,
-    /// A mistake of the compiler.
+    /// An internal error of the compiler.
     Internal = 4,
-    /// Not given: the process ends if there is no memory.
+    /// Never returned: the process ends if there is no memory.
     OutOfMemory = 5,
     /// Nothing has been compiled, or the compile failed.
     CompilerInvocationIncomplete = 6,
     /// The text's `.version` is newer than the compiler.
     UnsupportedPtxVersion = 7,
-    /// Not given: device-side synchronization compiles.
+    /// Never returned: device-side synchronization compiles.
     UnsupportedDevsideSync = 8,
-    /// The callback said so.
+    /// The callback cancelled the compile.
     Cancelled = 9,
 }
 
-/// A text and what is known of it.
+/// A text and its results.
 pub struct Compiler {
     text: String,
     state: Mutex<State>,
@@ -53,11 +53,11 @@ impl Compiler {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A compile that panicked has left nothing half-written: results are put in place at its end.
+        // A compile that panicked has left nothing half-written: results are stored at its end.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets whom to ask whether to give up.
+    /// Sets the function that decides whether to cancel.
     pub fn set_flow(&self, flow: Flow) {
         self.state().flow = Some(flow);
     }
@@ -70,7 +70,7 @@ impl Compiler {
         let mut log = Log::new("ptxas", Form::Library);
         let ended = compile(&self.text, words, &mut log, state.flow.as_mut());
         if let Err(Code::Cancelled) = ended {
-            // Half of what there is to say is worth nothing.
+            // Incomplete messages are useless.
             return Code::Cancelled;
         }
         sort(&log, &mut state.errors, &mut state.info);
@@ -88,18 +88,18 @@ impl Compiler {
         self.state().program.as_deref().map(take)
     }
 
-    /// What the last compile said of errors.
+    /// The errors of the last compile.
     pub fn with_errors<T>(&self, take: impl FnOnce(&str) -> T) -> T {
         take(&self.state().errors)
     }
 
-    /// What else the last compile said.
+    /// The other messages of the last compile.
     pub fn with_info<T>(&self, take: impl FnOnce(&str) -> T) -> T {
         take(&self.state().info)
     }
 }
 
-/// Adds the messages of a compile to two logs: what is wrong, and what else there is to say.
+/// Adds the messages of a compile to two logs: errors, and other messages.
 pub(crate) fn sort(log: &Log, errors: &mut String, info: &mut String) {
     for entry in log.entries() {
         match entry.severity {

@@ -1,5 +1,5 @@
-//! The functions as C calls them. Each turns pointers into values, asks the compiler behind the handle, and writes the answer
-//! where the caller said.
+//! The functions as C calls them. Each converts pointers to values, calls the compiler of the handle, and writes the
+//! answer to the caller's memory.
 
 #![allow(non_snake_case, reason = "the names are those that callers know")]
 
@@ -8,13 +8,13 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use crate::pointer::{copy, copy_log, guarded, log_size, put, strings};
 use crate::{Code, Compiler, Flow};
 
-/// What the caller is given for a text.
+/// The handle of a text.
 pub type Handle = *mut Compiler;
 
-/// What the caller wants to be asked: its own pointer, and one that is null.
+/// The callback: its arguments are the caller's pointer, and a null one.
 pub type Callback = extern "C" fn(*mut c_void, *mut c_void) -> c_int;
 
-/// Asks the compiler behind a handle.
+/// Calls a function with the compiler of a handle.
 ///
 /// # Safety
 /// The handle is null or comes from [`nvPTXCompilerCreate`] and has not been destroyed.
@@ -26,12 +26,12 @@ unsafe fn with(handle: Handle, act: impl FnOnce(&Compiler) -> Code) -> Code {
     }
 }
 
-/// What is said where a pointer may have been null.
+/// The result code for a pointer that may have been null.
 fn written(done: bool) -> Code {
     if done { Code::Success } else { Code::InvalidInput }
 }
 
-/// The version of the language of options and results: that of the CUDA toolkit whose library this stands for.
+/// The version of the interface: that of the CUDA toolkit whose library this replaces.
 ///
 /// # Safety
 /// The pointers are null or may be written.
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn nvPTXCompilerGetVersion(major: *mut c_uint, minor: *mut
     written(unsafe { put(major, toolkit_major) && put(minor, toolkit_minor) })
 }
 
-/// How many versions of PTX are understood.
+/// Number of supported PTX versions.
 ///
 /// # Safety
 /// The pointer is null or may be written.
@@ -55,10 +55,10 @@ pub unsafe extern "C" fn nvPTXCompilerGetNumSupportedVersions(count: *mut c_int)
     written(unsafe { put(count, oriole_ptxas::ISA_VERSIONS.len() as c_int) })
 }
 
-/// The versions of PTX that are understood, major and minor number each, in ascending order.
+/// The supported versions of PTX, major and minor number each, in ascending order.
 ///
 /// # Safety
-/// The pointer is null, or so many pairs may be written as [`nvPTXCompilerGetNumSupportedVersions`] says.
+/// The pointer is null, or as many pairs may be written as [`nvPTXCompilerGetNumSupportedVersions`] returns.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvPTXCompilerGetSupportedVersions(versions: *mut [c_int; 2]) -> Code {
     if versions.is_null() {
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn nvPTXCompilerGetSupportedVersions(versions: *mut [c_int
     Code::Success
 }
 
-/// Makes a handle for a text, which is copied.
+/// Creates a handle for a text, which is copied.
 ///
 /// # Safety
 /// `compiler` is null or may be written; `text` is null or as many bytes as `length` says may be read from it on.
@@ -93,10 +93,10 @@ pub unsafe extern "C" fn nvPTXCompilerCreate(
     })
 }
 
-/// Gives a handle back and makes it null.
+/// Destroys a handle and sets it to null.
 ///
 /// # Safety
-/// `compiler` is null, or what it points to is null or a handle that nobody uses any more.
+/// `compiler` is null, or it points to null or to a handle that is no longer in use.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvPTXCompilerDestroy(compiler: *mut Handle) -> Code {
     if compiler.is_null() {
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn nvPTXCompilerDestroy(compiler: *mut Handle) -> Code {
         return Code::InvalidCompilerHandle;
     }
     guarded(Code::Internal, || {
-        // SAFETY: it was made by `Box::into_raw` in `nvPTXCompilerCreate`, and nobody uses it any more.
+        // SAFETY: it was made by `Box::into_raw` in `nvPTXCompilerCreate`, and is no longer in use.
         drop(unsafe { Box::from_raw(handle) });
         Code::Success
     })
@@ -207,10 +207,10 @@ pub unsafe extern "C" fn nvPTXCompilerGetInfoLog(compiler: Handle, log: *mut c_c
     unsafe { with(compiler, |compiler| compiler.with_info(|found| written(copy_log(found, log)))) }
 }
 
-/// A pointer of the caller's that is handed to its callback, on whatever thread.
+/// The caller's pointer that is passed to its callback, on any thread.
 struct Payload(*mut c_void);
 
-// SAFETY: nobody here looks at what it points to; that the callback may be called from any thread is part of the interface.
+// SAFETY: it is never dereferenced here; that the callback may be called from any thread is part of the interface.
 unsafe impl Send for Payload {}
 
 impl Payload {
@@ -219,7 +219,7 @@ impl Payload {
     }
 }
 
-/// Sets a function that is called while a compile runs, from any thread; if it gives 1, the compile is cancelled.
+/// Sets a function that is called while a compile runs, from any thread; if it returns 1, the compile is cancelled.
 ///
 /// # Safety
 /// The handle is null or alive; the callback may be called with the payload from any thread until the handle is destroyed.

@@ -1,12 +1,13 @@
-//! Oriole behind the functions of NVIDIA's PTX compiler library, and behind those of the linking library for one text of PTX: a
-//! program that links against those libraries links against this one instead, and nothing else of it changes.
+//! Oriole with the functions of NVIDIA's PTX compiler library, and with those of the linking library for one text of
+//! PTX: a program that links against those libraries links against this one instead, without other changes.
 //!
-//! It is here so that programs in other languages embed the compiler, and so that `unsafe` has one place: everything that comes
-//! in as a pointer is a value before anything is compiled. The headers are in `include`. No compiler stage, no file and no
-//! terminal may enter.
+//! Programs in other languages embed the compiler, and `unsafe` has one place: every incoming pointer is converted to a
+//! value before anything is compiled. The headers are in `include`. No compiler stage, no file and no terminal may
+//! enter.
 //!
-//! Every function may be called from any thread, for one handle from several at a time; a compile of one handle makes those
-//! that ask the same handle wait. Nothing unwinds into the caller: a mistake of ours is the result "internal error".
+//! Every function may be called from any thread, for one handle from several at a time; during a compile of a handle
+//! other calls with this handle wait. Nothing unwinds into the caller: an internal error has the result "internal
+//! error".
 
 mod compiler;
 mod exports;

@@ -1,4 +1,5 @@
-//! The linking library's functions as C calls them, each under its name and under the one that its header of CUDA 13.0 has behind it.
+//! The linking library's functions as C calls them, each under its name and under the versioned one of its CUDA 13.0
+//! header.
 
 #![allow(non_snake_case, reason = "the names are those that callers know")]
 
@@ -7,10 +8,10 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use crate::linker::{LinkCode, Linker};
 use crate::pointer::{copy, copy_log, guarded, log_size, put, string, strings};
 
-/// What the caller is given for a list of options.
+/// The handle of a list of options.
 pub type LinkHandle = *mut Linker;
 
-/// Asks the linker behind a handle.
+/// Calls a function with the linker of a handle.
 ///
 /// # Safety
 /// The handle is null or comes from [`nvJitLinkCreate`] and has not been destroyed.
@@ -22,7 +23,7 @@ unsafe fn with(handle: LinkHandle, act: impl FnOnce(&Linker) -> LinkCode) -> Lin
     }
 }
 
-/// What is said where a pointer may have been null.
+/// The result code for a pointer that may have been null.
 fn written(done: bool) -> LinkCode {
     if done { LinkCode::Success } else { LinkCode::NullInput }
 }
@@ -55,7 +56,7 @@ pub unsafe extern "C" fn nvJitLinkVersion(major: *mut c_uint, minor: *mut c_uint
 }
 
 exported! {
-    /// Makes a handle for options. Where one is wrong there is a handle all the same, whose error log says which.
+    /// Creates a handle for options. If one is wrong the handle is created all the same, and its error log says which.
     ///
     /// # Safety
     /// `handle` is null or may be written; `options` is null or points to `count` strings that end with a zero byte.
@@ -77,10 +78,10 @@ exported! {
 }
 
 exported! {
-    /// Gives a handle back and makes it null.
+    /// Destroys a handle and sets it to null.
     ///
     /// # Safety
-    /// `handle` is null, or what it points to is null or a handle that nobody uses any more.
+    /// `handle` is null, or it points to null or to a handle that is no longer in use.
     nvJitLinkDestroy, __nvJitLinkDestroy_13_0(handle: *mut LinkHandle) {
         if handle.is_null() {
             return LinkCode::NullInput;
@@ -91,7 +92,7 @@ exported! {
             return LinkCode::NullInput;
         }
         guarded(LinkCode::Internal, || {
-            // SAFETY: it was made by `Box::into_raw` in `nvJitLinkCreate`, and nobody uses it any more.
+            // SAFETY: it was made by `Box::into_raw` in `nvJitLinkCreate`, and is no longer in use.
             drop(unsafe { Box::from_raw(linker) });
             LinkCode::Success
         })
@@ -177,7 +178,7 @@ exported! {
 }
 
 exported! {
-    /// There is no linked PTX: that comes of intermediate code of NVVM.
+    /// There is no linked PTX: that requires NVVM intermediate code.
     ///
     /// # Safety
     /// The handle is null or alive.
@@ -188,7 +189,7 @@ exported! {
 }
 
 exported! {
-    /// There is no linked PTX: that comes of intermediate code of NVVM.
+    /// There is no linked PTX: that requires NVVM intermediate code.
     ///
     /// # Safety
     /// The handle is null or alive.

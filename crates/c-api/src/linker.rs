@@ -1,7 +1,7 @@
 //! The state of a handle of the linking library: options, and the result of the one text that it gets.
 //!
-//! Of that library's inputs Oriole takes one, PTX; that is what just-in-time compilers give it. Everything else is refused with the
-//! reason in the error log.
+//! Of that library's input types Oriole accepts one, PTX, which is the one that just-in-time compilers use. All others
+//! are refused with the reason in the error log.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,27 +12,27 @@ use crate::Code;
 use crate::compiler::sort;
 use crate::steps::{compile, text_of};
 
-/// What a function of the linking library says.
+/// The result code of a function of the linking library.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub enum LinkCode {
     /// Done.
     Success = 0,
-    /// An option that is not known, or a value that it cannot have.
+    /// An unknown option, or an invalid value.
     UnrecognizedOption = 1,
     /// `-arch=` is missing.
     MissingArch = 2,
-    /// A pointer or a size, or an input, is none.
+    /// A pointer or a size, or an input, is invalid.
     InvalidInput = 3,
     /// The text does not compile; the error log says why.
     PtxCompile = 4,
-    /// A mistake of the compiler, or there is no result.
+    /// An internal error of the compiler, or there is no result.
     Internal = 6,
-    /// A pointer is null that must not be.
+    /// A required pointer is null.
     NullInput = 10,
     /// Options that exclude each other.
     IncompatibleOptions = 11,
-    /// An input that is not what its type says, or is not supported.
+    /// An input that is not of its declared type, or is not supported.
     IncorrectInputType = 12,
     /// No chip has the number.
     UnrecognizedArch = 16,
@@ -40,23 +40,23 @@ pub enum LinkCode {
     UnsupportedArch = 17,
 }
 
-/// The type of an input: PTX, and whatever it looks like.
+/// The type of an input: PTX, and any.
 const PTX: i32 = 2;
 const ANY: i32 = 10;
 
-/// What an option of the linking library means for a text of PTX.
+/// The meaning of an option of the linking library for a text of PTX.
 enum Meaning {
-    /// An option of ptxas, with the value behind it if there is one.
+    /// An option of ptxas, with the value after it if there is one.
     Ptxas(&'static str),
-    /// The word behind it is ptxas's.
+    /// The option after it is ptxas's.
     Word,
-    /// Nothing: it is for other inputs, or changes nothing that a program sees.
+    /// No meaning: it is for other inputs, or has no visible effect.
     Nothing,
     /// It is refused, with the reason.
     Refused(&'static str),
 }
 
-/// The options without their dash, and with the sign before a value if they take one.
+/// The options without their dash, and with `=` if they take a value.
 const OPTIONS: &[(&str, Meaning)] = &[
     ("arch=", Meaning::Ptxas("-arch=")),
     ("maxrregcount=", Meaning::Ptxas("-maxrregcount=")),
@@ -89,7 +89,7 @@ const OPTIONS: &[(&str, Meaning)] = &[
 /// Options and a text.
 pub struct Linker {
     words: Vec<String>,
-    /// What was wrong with the options, if anything was.
+    /// The error of the options, if any.
     refused: Option<LinkCode>,
     state: Mutex<State>,
 }
@@ -104,7 +104,7 @@ struct State {
 }
 
 impl Linker {
-    /// A handle for options. Where one is wrong there is a handle all the same, whose error log says which.
+    /// A handle for options. If one is wrong the handle is created all the same, and its error log says which.
     pub fn new(options: &[String]) -> (Linker, LinkCode) {
         let mut state = State::default();
         let (words, refused) = match words_of(options) {
@@ -119,11 +119,11 @@ impl Linker {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A compile that panicked has left nothing half-written: results are put in place at its end.
+        // A compile that panicked has left nothing half-written: results are stored at its end.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Compiles an input. What is wrong with it is said now.
+    /// Compiles an input. Its errors are reported now.
     pub fn add(&self, kind: i32, bytes: &[u8], name: &str) -> LinkCode {
         let mut state = self.state();
         let state = &mut *state;
@@ -159,7 +159,7 @@ impl Linker {
         }
     }
 
-    /// Adds a file: that is refused, since the library opens none.
+    /// Refuses a file, since the library opens none.
     pub fn add_file(&self) -> LinkCode {
         self.state().errors += "Oriole opens no file: read it, and add what it holds\n";
         LinkCode::InvalidInput
@@ -188,12 +188,12 @@ impl Linker {
         state.cubin.as_deref().filter(|_| state.complete).map(take)
     }
 
-    /// All that was said of errors.
+    /// All errors.
     pub fn with_errors<T>(&self, take: impl FnOnce(&str) -> T) -> T {
         take(&self.state().errors)
     }
 
-    /// What else was said.
+    /// The other messages.
     pub fn with_info<T>(&self, take: impl FnOnce(&str) -> T) -> T {
         take(&self.state().info)
     }
@@ -254,7 +254,7 @@ fn words_of(options: &[String]) -> Result<Vec<String>, Refusal> {
     }
 }
 
-/// What `-Ofc` takes.
+/// The values of `-Ofc`.
 const EFFORTS: [&str; 4] = ["0", "min", "mid", "max"];
 
 fn unknown_effort(value: &str) -> Refusal {
@@ -278,7 +278,7 @@ fn missing_value(option: &str) -> Refusal {
     Refusal::new(LinkCode::UnrecognizedOption, text)
 }
 
-/// Whether `-arch` names a virtual chip. It is judged by its number: what is behind that the assembler looks at.
+/// Whether `-arch` names a virtual chip. Only its number is checked here; the assembler checks the suffix.
 fn judged(option: &str, name: &str) -> Result<bool, Refusal> {
     let real = name.strip_prefix("sm_");
     let number = real.or_else(|| name.strip_prefix("compute_")).or_else(|| name.strip_prefix("lto_"));
@@ -290,7 +290,7 @@ fn judged(option: &str, name: &str) -> Result<bool, Refusal> {
     }
     let target = format!("sm_{digits}").parse::<PtxTarget>().ok();
     let chip = target.and_then(PtxTarget::as_chip);
-    // Some chips had other numbers, which no release has any more that this library is of.
+    // Some chips had other numbers, which no release with this library has any more.
     if chip.is_some_and(|chip| chip.is_supported() && chip.number().to_string() == digits) {
         return Ok(real.is_none());
     }

@@ -1,9 +1,10 @@
-//! Values out of pointers, and back to where the caller said. Every function gives false or nothing for a null pointer.
+//! Conversion of pointers to values, and back to the caller's memory. Every function returns false or nothing for a
+//! null pointer.
 
 use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Acts, and gives the other value if that panics: nothing may unwind into C.
+/// Runs a function, and returns the other value if it panics: nothing may unwind into C.
 pub fn guarded<T>(panicked: T, act: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(act)).unwrap_or(panicked)
 }
@@ -34,12 +35,12 @@ pub unsafe fn copy(bytes: &[u8], place: *mut u8) -> bool {
     true
 }
 
-/// The size of a log with the zero byte behind it; nothing is there of an empty one.
+/// The size of a log with the zero byte after it; 0 for an empty one.
 pub fn log_size(log: &str) -> usize {
     if log.is_empty() { 0 } else { log.len() + 1 }
 }
 
-/// Copies a log and a zero byte; of an empty one the zero byte alone.
+/// Copies a log and a zero byte; for an empty one the zero byte alone.
 ///
 /// # Safety
 /// The pointer is null, or that many bytes may be written from it on.
@@ -53,7 +54,7 @@ pub unsafe fn copy_log(log: &str, place: *mut c_char) -> bool {
     copied
 }
 
-/// Strings, of which none is null.
+/// Strings; `None` if one of them is null.
 ///
 /// # Safety
 /// The pointer is null or points to `count` pointers, each null or to a string that ends with a zero byte.

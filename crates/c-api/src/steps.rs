@@ -1,4 +1,4 @@
-//! A compile of a text with ptxas's options, in memory: what both libraries do for each text that they are given.
+//! A compile of a text with ptxas's options, in memory: the common part of both libraries.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -8,21 +8,21 @@ use oriole_ptxas::{Action, Input, Log, Opt, Request, Severity, Source, Threads};
 
 use crate::Code;
 
-/// How messages name the text.
+/// The name of the text in messages.
 const INPUT: &str = "application ptx input";
-/// How long the callback is left alone between two questions.
+/// Interval between two calls of the callback.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// What the caller wants to be asked while a compile runs: whether to give up.
+/// The callback during a compile: whether to cancel.
 pub type Flow = Box<dyn FnMut() -> bool + Send>;
 
-/// The text in bytes that came from C: it ends at the first zero byte, if there is one; what is no UTF-8 is replaced.
+/// The text in bytes from C: it ends at the first zero byte, if there is one; invalid UTF-8 is replaced.
 pub fn text_of(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-/// Compiles a text; what there is to say is in the log.
+/// Compiles a text; messages are in the log.
 pub fn compile(
     text: &str,
     words: &[String],
@@ -75,7 +75,7 @@ pub fn compile(
     }
 }
 
-/// Compiles, and asks meanwhile whether to give up: once before it begins, then from a second thread.
+/// Compiles, and polls for cancellation: once before it begins, then from a second thread.
 fn asking(
     job: &Job<'_>,
     threads: usize,

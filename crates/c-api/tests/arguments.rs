@@ -1,6 +1,6 @@
-//! What the library does with the arguments of its functions: handles, places, texts and strings that are right, null, wrong, or just
-//! as large as they have to be. This is Rust alone and compiles the smallest kernel, so that Miri runs it
-//! (`tools/memory/miri.sh`): the tests in `calls` compile nothing, those in `compiles` are what costs time there.
+//! Arguments of the library's functions: handles, places, texts and strings that are right, null, wrong, or of exactly
+//! the required size. This is Rust alone and compiles the smallest kernel, so that Miri runs it
+//! (`tools/memory/miri.sh`): the tests in `calls` compile nothing, those in `compiles` are the slow ones there.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::fmt::Debug;
@@ -13,8 +13,8 @@ use oriole_c::*;
 const RET: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
 const WRONG: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { frob; }\n";
 
-/// As many bytes as are said, written by whom they are handed to. They are an allocation of their own that nobody has written yet:
-/// a byte too many is outside of it, a byte too few is read without having been written.
+/// `size` bytes, written by a function. They are an allocation of their own without initial contents: a byte too many
+/// is outside of it, a byte too few is read uninitialized.
 fn filled(size: usize, fill: impl FnOnce(*mut u8)) -> Vec<u8> {
     let mut room = Box::<[u8]>::new_uninit_slice(size);
     fill(room.as_mut_ptr().cast());
@@ -22,14 +22,14 @@ fn filled(size: usize, fill: impl FnOnce(*mut u8)) -> Vec<u8> {
     unsafe { room.assume_init() }.into_vec()
 }
 
-/// What a function writes into a place that nobody has written yet, and what it says.
+/// The value that a function writes to an uninitialized place, and its result code.
 fn answered<T, C>(ask: impl FnOnce(*mut T) -> C) -> (C, MaybeUninit<T>) {
     let mut place = MaybeUninit::uninit();
     let code = ask(place.as_mut_ptr());
     (code, place)
 }
 
-/// The value that a function writes, which says that it went well.
+/// The value that a function writes with the result success.
 fn told<T, C: PartialEq + Debug>(success: C, ask: impl FnOnce(*mut T) -> C) -> T {
     let (code, place) = answered(ask);
     assert_eq!(code, success);
@@ -37,7 +37,7 @@ fn told<T, C: PartialEq + Debug>(success: C, ask: impl FnOnce(*mut T) -> C) -> T
     unsafe { place.assume_init() }
 }
 
-/// Strings and pointers to them, each in an allocation of its own, that somebody may read.
+/// Strings and pointers to them, each in an allocation of its own.
 fn with_strings<T>(strings: &[&[u8]], act: impl FnOnce(usize, *const *const c_char) -> T) -> T {
     let strings: Vec<CString> =
         strings.iter().map(|&string| CString::new(string).expect("no zero byte")).collect();
@@ -45,7 +45,8 @@ fn with_strings<T>(strings: &[&[u8]], act: impl FnOnce(usize, *const *const c_ch
     act(pointers.len(), pointers.as_ptr())
 }
 
-/// A log that is read with a size and then a text: the zero byte at its end is the only one, and there is one of an empty log, too.
+/// A log that is read with a size and then a text: the zero byte at its end is the only one, and an empty log has one,
+/// too.
 fn log<C: PartialEq + Debug + Copy>(
     success: C,
     size_of: impl FnOnce(*mut usize) -> C,
@@ -59,7 +60,7 @@ fn log<C: PartialEq + Debug + Copy>(
     text
 }
 
-/// A handle for a text that is gone when this comes back.
+/// A handle for a text that is freed when this returns.
 fn made(text: &[u8]) -> Handle {
     let text: Box<[u8]> = text.into();
     // SAFETY: the text is as long as it says, and the place is the function's to write.
@@ -104,7 +105,7 @@ fn program(handle: Handle) -> Vec<u8> {
 }
 
 fn has_no_program(handle: Handle) {
-    // SAFETY: the handle is alive, and nothing is written where there is nothing.
+    // SAFETY: the handle is alive, and nothing is written if there is no result.
     unsafe {
         let (code, _) = answered(|size| nvPTXCompilerGetCompiledProgramSize(handle, size));
         assert_eq!(code, Code::CompilerInvocationIncomplete);
@@ -114,7 +115,7 @@ fn has_no_program(handle: Handle) {
 }
 
 fn destroyed(mut handle: Handle) {
-    // SAFETY: nobody uses it any more.
+    // SAFETY: it is no longer in use.
     unsafe {
         assert_eq!(nvPTXCompilerDestroy(&mut handle), Code::Success);
         assert!(handle.is_null());
@@ -172,7 +173,7 @@ const LINKS: [Link; 2] = [
     },
 ];
 
-/// The types of inputs: PTX, a cubin, whatever it looks like.
+/// The types of inputs: PTX, a cubin, any.
 const PTX: c_int = 2;
 const CUBIN: c_int = 1;
 const ANY: c_int = 10;
@@ -185,7 +186,7 @@ impl Link {
         })
     }
 
-    /// Adds a text that is gone when this comes back, as is its name.
+    /// Adds a text that is freed when this returns, as is its name.
     fn added(&self, handle: LinkHandle, kind: c_int, text: &[u8], name: &[u8]) -> LinkCode {
         let text: Box<[u8]> = text.into();
         // SAFETY: the handle is alive; the text is as long as it says, and the name ends with a zero byte.
@@ -217,7 +218,7 @@ impl Link {
     }
 
     fn has_no_cubin(&self, handle: LinkHandle) {
-        // SAFETY: the handle is alive, and nothing is written where there is nothing.
+        // SAFETY: the handle is alive, and nothing is written if there is no result.
         unsafe {
             let (code, _) = answered(|size| (self.cubin_size)(handle, size));
             assert_eq!(code, LinkCode::Internal);
@@ -227,7 +228,7 @@ impl Link {
     }
 
     fn destroyed(&self, mut handle: LinkHandle) {
-        // SAFETY: nobody uses it any more.
+        // SAFETY: it is no longer in use.
         unsafe {
             assert_eq!((self.destroy)(&mut handle), LinkCode::Success);
             assert!(handle.is_null());
@@ -236,10 +237,10 @@ impl Link {
     }
 }
 
-/// What a callback and its test tell each other.
+/// Shared state of a callback and its test.
 struct Talk {
     asked: AtomicU32,
-    /// The question at which the compile is given up; the first is 1.
+    /// The call at which the compile is cancelled; the first is 1.
     stop: u32,
 }
 
@@ -249,15 +250,15 @@ impl Talk {
     }
 }
 
-/// Says at which question the compile is given up.
+/// Cancels the compile at the chosen call.
 extern "C" fn answer(payload: *mut c_void, nothing: *mut c_void) -> c_int {
     assert!(nothing.is_null());
-    // SAFETY: the payload is a `Talk` that outlives the handle, and nobody changes it but as threads may.
+    // SAFETY: the payload is a `Talk` that outlives the handle, and is changed only atomically.
     let talk = unsafe { &*payload.cast::<Talk>() };
     c_int::from(talk.asked.fetch_add(1, Ordering::Relaxed) + 1 >= talk.stop)
 }
 
-/// Gives every compile up, and uses another handle before.
+/// Cancels every compile, after using another handle.
 extern "C" fn give_up(payload: *mut c_void, nothing: *mut c_void) -> c_int {
     assert!(payload.is_null() && nothing.is_null());
     let other = made(b"x");
@@ -297,7 +298,7 @@ mod calls {
     fn a_null_handle_is_refused() {
         let (none, mut number, mut byte) = (null_mut(), 0, 0u8);
         let bytes = &raw mut byte;
-        // SAFETY: the handle is null, and so nothing else is looked at.
+        // SAFETY: the handle is null, and so nothing else is read.
         unsafe {
             let mut place = none;
             let codes = [
@@ -343,7 +344,7 @@ mod calls {
         let handle = made(RET.as_bytes());
         let text = RET.as_ptr().cast();
         let mut kept = handle;
-        // SAFETY: the handle is alive, and the rest is null or not looked at.
+        // SAFETY: the handle is alive, and the rest is null or not read.
         unsafe {
             let codes = [
                 nvPTXCompilerCreate(null_mut(), RET.len(), text),
@@ -400,7 +401,7 @@ mod calls {
             has_no_program(handle);
             assert_eq!((errors(handle), info(handle)), (String::new(), String::new()));
         }
-        // Not in the order in which they were made.
+        // Not in order of creation.
         for handle in handles.into_iter().rev() {
             destroyed(handle);
         }
@@ -410,7 +411,7 @@ mod calls {
     fn options_are_read_up_to_their_end() {
         let handle = made(RET.as_bytes());
         let one = [null()];
-        // SAFETY: the handle is alive; nobody reads more strings than there are, and none that is null.
+        // SAFETY: the handle is alive; no more strings are read than exist, and none that is null.
         unsafe {
             for count in [-1, c_int::MIN] {
                 assert_eq!(nvPTXCompilerCompile(handle, count, one.as_ptr()), Code::InvalidInput);
@@ -503,7 +504,7 @@ mod calls {
             let code = unsafe { nvPTXCompilerSetFlowCallback(handle, Some(answer), payload) };
             assert_eq!(code, Code::Success);
         }
-        // Nothing is compiled, and so nobody is asked.
+        // Nothing is compiled, and so the callback is not called.
         assert_eq!(compiled(handle, &[b"-nosuch"]), Code::CompilationFailure);
         destroyed(handle);
         assert_eq!((first.asked.into_inner(), second.asked.into_inner()), (0, 0));
@@ -519,7 +520,7 @@ mod calls {
                     let handle = handle.load(Ordering::Relaxed);
                     for _ in 0..2 {
                         assert_eq!(compiled(handle, &[b"-nosuch"]), Code::CompilationFailure);
-                        // All say the same, so that the size is right whoever has been here in between.
+                        // All logs are equal, so that the size is right whichever thread compiled in between.
                         assert!(errors(handle).contains("nosuch"));
                         assert_eq!(info(handle), "");
                         has_no_program(handle);
@@ -530,7 +531,7 @@ mod calls {
                 });
             }
         });
-        // Made here, used there, and given back by one more.
+        // Created here, used there, and destroyed by a third thread.
         let (handle, linker) = (AtomicPtr::new(handle.into_inner()), AtomicPtr::new(linker.into_inner()));
         let last = std::thread::spawn(move || {
             assert_eq!(LINKS[0].logs(linker.load(Ordering::Relaxed)).0, "nothing was added\n".repeat(3));
@@ -552,7 +553,7 @@ mod compiles {
         assert_eq!(program(handle), bytes);
         assert!(info(handle).contains("registers"));
         assert_eq!(errors(handle), "");
-        // A program that was asked for is the caller's; the handle's is gone with the next compile.
+        // A requested program belongs to the caller; the handle's is dropped by the next compile.
         assert_eq!(compiled(handle, &[b"-nosuch"]), Code::CompilationFailure);
         has_no_program(handle);
         assert_eq!(info(handle), "");
@@ -600,12 +601,12 @@ mod compiles {
     #[test]
     fn callbacks_give_a_compile_up() {
         let handle = made(RET.as_bytes());
-        // SAFETY: the handle is alive, and nobody looks at the payload.
+        // SAFETY: the handle is alive, and the payload is not read.
         unsafe { nvPTXCompilerSetFlowCallback(handle, Some(give_up), null_mut()) };
         assert_eq!(compiled(handle, &[b"-arch=sm_90"]), Code::Cancelled);
         has_no_program(handle);
         assert_eq!((errors(handle), info(handle)), (String::new(), String::new()));
-        // In the place of the other one; what it answers at first lets the compile begin.
+        // Replaces the other one; its first answer lets the compile begin.
         let talk = Talk::until(2);
         // SAFETY: the handle is alive, and the payload outlives it.
         unsafe { nvPTXCompilerSetFlowCallback(handle, Some(answer), (&raw const talk).cast_mut().cast()) };
@@ -614,7 +615,7 @@ mod compiles {
                 assert_eq!(talk.asked.load(Ordering::Relaxed), 2);
                 has_no_program(handle);
             }
-            // So small a kernel may be done before the second thread asks.
+            // Such a small kernel may be done before the second thread polls.
             code => {
                 assert_eq!(code, Code::Success);
                 assert!(program(handle).starts_with(b"\x7fELF"));

@@ -1,4 +1,4 @@
-//! The library as programs use it: from C, and from many threads at once. What is wrong with arguments is in `arguments.rs`.
+//! The library as programs use it: from C, and from many threads at once. Invalid arguments are in `arguments.rs`.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use expect_test::expect_file;
 use oriole_c::*;
 
-/// Where the shared library lies that was built with these tests: beside them.
+/// The path of the shared library that was built with these tests: in the same folder.
 fn library() -> PathBuf {
     let tests = std::env::current_exe().expect("a test knows its own program");
     tests.parent().expect("a program lies in a folder").to_owned()
 }
 
-/// What a C program of this folder prints that is linked against the library. Nothing if there is no C compiler.
+/// The output of a C program of this folder that is linked against the library. `None` without a C compiler.
 fn printed(name: &str) -> Option<String> {
     if Command::new("cc").arg("--version").output().is_err() {
         println!("SKIPPED: there is no C compiler");
@@ -45,7 +45,7 @@ fn printed(name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&ran.stdout).into_owned())
 }
 
-/// What `calls.c` prints was compared line by line with what it prints with NVIDIA's library of CUDA 13.0.88.
+/// The output of `calls.c` was compared line by line with its output with NVIDIA's library of CUDA 13.0.88.
 #[test]
 fn calls_of_the_compiler_from_c() {
     if let Some(printed) = printed("calls.c") {
@@ -53,7 +53,7 @@ fn calls_of_the_compiler_from_c() {
     }
 }
 
-/// The same for `link.c` and the linking library.
+/// The output of `link.c`, which was compared in the same way, for the linking library.
 #[test]
 fn calls_of_the_linker_from_c() {
     if let Some(printed) = printed("link.c") {
@@ -61,7 +61,7 @@ fn calls_of_the_linker_from_c() {
     }
 }
 
-/// What is wrong with none of its threads says nothing of races; `tools/memory/sanitize.sh` runs it where they are noticed.
+/// A run without failures does not exclude races; `tools/memory/sanitize.sh` runs it where they are detected.
 #[test]
 fn calls_of_many_threads_from_c() {
     if let Some(printed) = printed("threads.c") {
@@ -69,7 +69,7 @@ fn calls_of_many_threads_from_c() {
     }
 }
 
-/// A kernel that adds so many times.
+/// A kernel with `times` multiply-adds.
 fn text(times: usize) -> String {
     let body = "    mad.lo.u32 %r1, %r1, %r1, 7;\n    xor.b32 %r1, %r1, %r2;\n".repeat(times);
     format!(
@@ -105,7 +105,7 @@ fn program(handle: Handle) -> Vec<u8> {
 }
 
 fn destroy(mut handle: Handle) {
-    // SAFETY: nobody uses it any more.
+    // SAFETY: it is no longer in use.
     assert_eq!(unsafe { nvPTXCompilerDestroy(&mut handle) }, Code::Success);
 }
 
@@ -133,7 +133,7 @@ fn sixteen_threads_compile_at_once() {
     });
 }
 
-/// What a callback and its test tell each other.
+/// Shared state of a callback and its test.
 #[derive(Default)]
 struct Talk {
     asked: AtomicU32,
@@ -143,7 +143,7 @@ struct Talk {
 extern "C" fn talk(payload: *mut c_void, _: *mut c_void) -> c_int {
     // SAFETY: the payload of this test is a `Talk` that outlives the handle.
     let talk = unsafe { &*payload.cast::<Talk>() };
-    // Not at the first question: the compile is under way then.
+    // Not at the first call: the compile is in flight then.
     let before = talk.asked.fetch_add(1, Ordering::Relaxed);
     c_int::from(before > 2 && talk.stop.load(Ordering::Relaxed))
 }

@@ -1,5 +1,5 @@
-//! The chips: one row each, which is its family and what the chip says otherwise. Nothing but this table, the names of
-//! targets, and the tables of forms, latencies and containers speaks of a chip by its number.
+//! The chips: one row each, with its family and the deviations of the chip. Only this table, the names of targets,
+//! and the tables of forms, latencies and cubin rules refer to a chip by its SM number.
 
 use crate::layout::{AMPERE, BLACKWELL, ConstantBank, HOPPER, TURING};
 use crate::limits::Limits;
@@ -9,10 +9,10 @@ use crate::matrix::{
 use crate::registers::{EIGHT_BIT_UNIFORM, NO_UNIFORM, RegisterFiles, SIX_BIT_UNIFORM};
 use crate::words::{LONG_WORDS, WordShape};
 
-/// What is known of one chip.
+/// Properties of one chip.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
-    /// The number in the name.
+    /// SM number, as in the name.
     pub number: u8,
     /// The variant `a` exists.
     pub accelerated: bool,
@@ -20,35 +20,34 @@ pub(crate) struct Row {
     pub family: bool,
     /// The back end makes code for it.
     pub supported: bool,
-    /// It runs modules with addresses of 32 bits.
+    /// It runs modules with 32-bit addresses.
     pub short_addresses: bool,
     /// The shape of its instruction words.
     pub words: WordShape,
     /// Its register files.
     pub registers: &'static RegisterFiles,
-    /// How it adds up products of matrices.
+    /// How its tensor cores accumulate.
     pub matrix: MatrixUnit,
-    /// Loads from shared memory without effect that the code of other compilers has before the first asynchronous copy
-    /// of a block.
+    /// Dummy loads from shared memory that ptxas emits before the first asynchronous copy of a block.
     pub loads_before_copies: u8,
-    /// The same before each signal that the copies of a thread are done.
+    /// Dummy loads before each signal that the copies of a thread are complete.
     pub loads_before_signals: u8,
-    /// Kernels and functions begin with a shuffle that no lane executes, and whose place the container tells the driver, in
-    /// the code of other compilers.
+    /// Kernels and functions begin with a shuffle that no lane executes, as in ptxas code; the cubin records its
+    /// position for the driver.
     pub marks_entries: bool,
-    /// A barrier of the block has an instruction without effect in front of it in the code of other compilers.
+    /// ptxas emits a dummy instruction before each barrier of the block.
     pub pauses_before_barriers: bool,
-    /// Pairs of words are read from a constant bank by the products that they are added to; otherwise they are loaded first.
+    /// Wide multiply-adds read an addend pair from a constant bank; otherwise the pair is loaded first.
     pub adds_long_constants: bool,
-    /// Operations on doubles read pairs of words from a constant bank.
+    /// f64 operations read pairs of words from a constant bank.
     pub reads_long_constants: bool,
     /// Lanes that add one to words of shared memory are counted by an instruction of its own.
     pub counts_in_shared_memory: bool,
-    /// Functions of the driver keep all general registers from R32 on; otherwise only the upper four of each eight.
+    /// Driver functions preserve all general registers from R32 on; otherwise only the upper four of each eight.
     pub driver_keeps_from_32: bool,
     /// Handles of textures and surfaces are in uniform registers; otherwise each lane has its own.
     pub uniform_handles: bool,
-    /// Where in shared memory, before the first variable, it is written down which tensor memory is taken; `None` if the
+    /// Offset in shared memory, before the first variable, of the record of allocated tensor memory; `None` if the
     /// chip has none.
     pub tensor_partition: Option<u32>,
     /// The layout of constant bank 0, where it is known.
@@ -137,14 +136,14 @@ const BLACKWELL_FAMILY: Row = Row {
 /// Blackwell Ultra.
 const ULTRA_FAMILY: Row = Row { matrix: DEEP_PRODUCTS, ..BLACKWELL_FAMILY };
 
-/// Thor, whose system keeps something before that.
+/// Thor, whose system reserves memory before that.
 const THOR_FAMILY: Row = Row { tensor_partition: Some(0xc0), ..BLACKWELL_FAMILY };
 
 /// Blackwell without tensor memory.
 const SMALL_BLACKWELL_FAMILY: Row =
     Row { matrix: WHOLE_PRODUCTS, tensor_partition: None, ..BLACKWELL_FAMILY };
 
-/// Every chip, in the order of numbers. Limits: warps and blocks of an SM, shared KiB of an SM and of a block.
+/// Every chip, by SM number. Limits: warps and blocks of an SM, shared KiB of an SM and of a block.
 pub(crate) const CHIPS: [Row; 14] = [
     supported(70, VOLTA_FAMILY, Some(Limits::turing(64, 32, 96, 96))),
     supported(72, VOLTA_FAMILY, Some(Limits::turing(64, 32, 96, 48))),
@@ -152,24 +151,25 @@ pub(crate) const CHIPS: [Row; 14] = [
     supported(80, AMPERE_FAMILY, Some(Limits::ampere(64, 32, 164, 163))),
     supported(86, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 100, 99))),
     supported(87, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 164, 163))),
-    // Warps and blocks are what ptxas accepts; its shared memory is not published, and is taken to be that of sm_86.
+    // Warps and blocks are those that ptxas accepts; its shared memory is not published, and is assumed to be that of
+    // sm_86.
     supported(88, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 100, 99))),
     supported(89, ADA_FAMILY, Some(Limits::ampere(48, 24, 100, 99))),
     supported(90, HOPPER_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
     supported(100, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
     supported(103, ULTRA_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
-    // Warps and blocks are what ptxas accepts; its shared memory is taken to be that of sm_100.
+    // Warps and blocks are those that ptxas accepts; its shared memory is assumed to be that of sm_100.
     supported(110, THOR_FAMILY, Some(Limits::hopper(48, 24, 228, 227))),
     supported(120, SMALL_BLACKWELL_FAMILY, Some(Limits::hopper(48, 24, 100, 99))),
     supported(121, SMALL_BLACKWELL_FAMILY, Some(Limits::hopper(48, 24, 100, 99))),
 ];
 
-/// Names that modules may still carry, and the chip that has another number today.
+/// Old names that modules may still carry, with the current SM number.
 pub(crate) const RENUMBERED: [(u8, u8); 1] = [(101, 110)];
 
 static ROWS: [Row; CHIPS.len()] = CHIPS;
 
-/// The row of a number.
+/// The row of an SM number.
 pub(crate) const fn find(number: u8) -> Option<&'static Row> {
     let mut at = 0;
     while at < ROWS.len() {
@@ -181,8 +181,8 @@ pub(crate) const fn find(number: u8) -> Option<&'static Row> {
     None
 }
 
-/// The numbers that fields of uniform registers can hold, over all chips that code is made for: what a dense table over
-/// the uniform registers of any chip needs.
+/// The indices that uniform register fields can hold, over all chips with code generation: the size of a dense table
+/// over the uniform registers of any chip.
 pub const MOST_UNIFORM: usize = {
     let (mut most, mut at) = (0, 0);
     while at < CHIPS.len() {

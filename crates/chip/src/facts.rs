@@ -1,4 +1,4 @@
-//! What a chip has: its row, asked by the chip.
+//! Properties of a chip, looked up in its row.
 
 use crate::chips::{Row, find};
 use crate::layout::ConstantBank;
@@ -12,22 +12,22 @@ impl Chip {
     pub(crate) const fn row(self) -> &'static Row {
         match find(self.number()) {
             Some(row) => row,
-            // A chip is made from a row's number only.
+            // A chip is made only from the number of a row.
             None => panic!("a chip without a row"),
         }
     }
 
-    /// The layout of constant bank 0, or `None` where it is not known.
+    /// The layout of constant bank 0, or `None` if unknown.
     pub fn constant_bank(self) -> Option<&'static ConstantBank> {
         self.row().bank
     }
 
-    /// Where in shared memory it is written down which tensor memory is taken; `None` if the chip has none.
+    /// Offset in shared memory of the record of allocated tensor memory; `None` if the chip has none.
     pub fn tensor_partition(self) -> Option<u32> {
         self.row().tensor_partition
     }
 
-    /// The limits of this chip, or `None` where they are not known for certain.
+    /// The limits of this chip, or `None` if not known for certain.
     pub fn limits(self) -> Option<Limits> {
         let limits = self.row().limits?;
         Some(if self.variant() == Variant::Accelerated { limits.accelerated() } else { limits })
@@ -43,34 +43,34 @@ impl Chip {
         self.row().registers
     }
 
-    /// How it adds up products of matrices.
+    /// How its tensor cores accumulate.
     pub const fn matrix_unit(self) -> MatrixUnit {
         self.row().matrix
     }
 
-    /// True if functions of the driver keep all general registers from R32 on; otherwise they keep only the upper four of each
-    /// eight. Other compilers rely on that.
+    /// True if driver functions preserve all general registers from R32 on; otherwise only the upper four of each
+    /// eight. ptxas relies on that.
     pub const fn driver_keeps_from_32(self) -> bool {
         self.row().driver_keeps_from_32
     }
 
-    /// How many loads from shared memory without effect the code of other compilers has before the first asynchronous
-    /// copy of a block.
+    /// Dummy loads from shared memory that ptxas emits before the first asynchronous copy of a block.
     pub const fn loads_before_copies(self) -> u8 {
         self.row().loads_before_copies
     }
 
-    /// The same before each signal that the copies of a thread are done.
+    /// Dummy loads before each signal that the copies of a thread are complete.
     pub const fn loads_before_signals(self) -> u8 {
         self.row().loads_before_signals
     }
 
-    /// True if kernels and functions begin with a shuffle that no lane executes, of which the driver is told.
+    /// True if kernels and functions begin with a shuffle that no lane executes, which the cubin records for the
+    /// driver.
     pub const fn marks_entries(self) -> bool {
         self.row().marks_entries
     }
 
-    /// True if the code of other compilers has an instruction without effect in front of each barrier of the block.
+    /// True if ptxas emits a dummy instruction before each barrier of the block.
     pub const fn pauses_before_barriers(self) -> bool {
         self.row().pauses_before_barriers
     }
@@ -80,17 +80,17 @@ impl Chip {
         self.row().registers.uniform.count != 0
     }
 
-    /// True if products of words are added to pairs of a constant bank as they stand there; later chips load those first.
+    /// True if wide multiply-adds read an addend pair from a constant bank; later chips load it first.
     pub const fn adds_long_constants(self) -> bool {
         self.row().adds_long_constants
     }
 
-    /// True if operations on doubles read pairs of words from a constant bank.
+    /// True if f64 operations read pairs of words from a constant bank.
     pub const fn reads_long_constants(self) -> bool {
         self.row().reads_long_constants
     }
 
-    /// True if lanes that add one to words of shared memory are counted by an instruction of its own, which gives no old values.
+    /// True if the chip has an instruction that increments words of shared memory, without returning old values.
     pub const fn counts_in_shared_memory(self) -> bool {
         self.row().counts_in_shared_memory
     }

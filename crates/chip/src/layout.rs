@@ -11,10 +11,10 @@ pub const SMALL_PARAMETER_BYTES: u32 = 4352;
 /// Bytes of a slot with the header index of a texture, sampler or surface.
 pub const HEADER_SLOT_BYTES: u32 = 4;
 
-/// Where the generic addresses of the parameters come from.
+/// Source of the generic addresses of the parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ParameterWindow {
-    /// At this place the address of the first parameter (pair), behind it the address of the end of the last (pair).
+    /// The address of the first parameter (pair) at this offset, followed by the end address of the last (pair).
     Bounds(u32),
     /// The bank has addresses as a whole.
     Bank {
@@ -25,20 +25,20 @@ pub enum ParameterWindow {
     },
 }
 
-/// Where things are in bank 0. Values of 64 bits are marked "pair"; the others have 32 bits.
+/// Offsets in bank 0. 64-bit values are marked "pair"; the others have 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ConstantBank {
-    /// First kernel parameter; also the size of the bank of a kernel that has none.
+    /// First kernel parameter; also the size of the bank of a kernel without parameters.
     pub parameters: u32,
     /// First kernel parameter of a kernel that has more than [`SMALL_PARAMETER_BYTES`] of them.
     pub large_parameters: u32,
     /// Bytes of parameters at most.
     pub parameter_limit: u32,
-    /// Threads of a block: x, and y, z behind it.
+    /// Threads of a block: x, followed by y and z.
     pub block_threads: u32,
-    /// Blocks of the grid: x, and y, z behind it.
+    /// Blocks of the grid: x, followed by y and z.
     pub grid_blocks: u32,
-    /// Base of the shared window of the generic address space (pair), where no special register gives it.
+    /// Base of the shared window of the generic address space (pair), if no special register has it.
     pub shared_window: Option<u32>,
     /// Base of the local window of the generic address space (pair).
     pub local_window: u32,
@@ -46,7 +46,7 @@ pub struct ConstantBank {
     pub stack_pointer: u32,
     /// Bytes of dynamic shared memory, where the bank has it at a fixed place.
     pub dynamic_shared_size: Option<u32>,
-    /// Number of the grid (pair).
+    /// Grid id (pair).
     pub grid_id: u32,
     /// Generic addresses of the parameters.
     pub parameter_window: ParameterWindow,
@@ -58,9 +58,9 @@ pub struct ConstantBank {
     pub late_environment: Option<u32>,
     /// Count of SMs, `%nsmid`.
     pub sm_count: u32,
-    /// What is added to the special register to give `%total_smem_size`.
+    /// Added to the special register to give `%total_smem_size`.
     pub total_shared_adjust: u32,
-    /// Descriptor of global memory (pair), named by `desc[UR]`, where accesses take one.
+    /// Descriptor of global memory (pair), named by `desc[UR]`, where accesses need one.
     pub global_descriptor: Option<u32>,
     /// End of the reserved shared memory, `%reserved_smem_offset_end`; the next word is the first extra one.
     pub reserved_shared_end: Option<u32>,
@@ -68,22 +68,22 @@ pub struct ConstantBank {
     pub graph_exec: u32,
     /// `%is_explicit_cluster`, where there are clusters.
     pub explicit_cluster: Option<u32>,
-    /// Blocks of a cluster: x, and y, z behind it.
+    /// Blocks of a cluster: x, followed by y and z.
     pub cluster_blocks: Option<u32>,
-    /// Factors that turn a block number into a cluster number: x, and y, z behind it.
+    /// Factors that turn a block id into a cluster id: x, followed by y and z.
     pub cluster_reciprocals: Option<u32>,
-    /// Clusters of the grid: x, and y, z behind it.
+    /// Clusters of the grid: x, followed by y and z.
     pub grid_clusters: Option<u32>,
-    /// The word that tells whether all addresses of aliased memory are those of this device, and the bits of it that count.
+    /// The word that says whether all addresses of aliased memory are on this device, and its relevant bits.
     pub within_device: (u32, u32),
-    /// Where the tables of the driver are that describe textures, samplers and surfaces (pairs, in this order).
+    /// Addresses of the driver's descriptor tables of textures, samplers and surfaces (pairs, in this order).
     pub descriptors: [u32; 3],
     /// `%aggr_smem_size`.
     pub aggregate_shared: Option<u32>,
     /// Blocks of a cluster, all dimensions multiplied.
     pub cluster_size: Option<u32>,
-    /// Some words are there more than once: the special register of the size of the cluster says how many times these
-    /// bytes are to be taken off their place. Those of a cluster, the first part of the environment, the end of the
+    /// Some words have several copies: a special register with the cluster size says how many times these bytes are
+    /// subtracted from their offset. They are those of a cluster, the first part of the environment, the end of the
     /// reserved shared memory, and the sizes of dynamic and of aggregate shared memory.
     pub cluster_stride: Option<u32>,
 }
@@ -188,7 +188,7 @@ pub(crate) static BLACKWELL: ConstantBank = ConstantBank {
 };
 
 impl ConstantBank {
-    /// Where the address of a table is.
+    /// Offset of the address of a table.
     pub const fn descriptor_table(&self, table: DescriptorTable) -> u32 {
         let [textures, samplers, surfaces] = self.descriptors;
         match table {
@@ -198,13 +198,13 @@ impl ConstantBank {
         }
     }
 
-    /// Where the parameters of a kernel begin that has so many bytes of them.
+    /// Start of the parameters of a kernel with this many bytes of them.
     pub fn parameters_start(&self, bytes: u32) -> u32 {
         if bytes > SMALL_PARAMETER_BYTES { self.large_parameters } else { self.parameters }
     }
 
-    /// Where slot number `slot` with the header index of a texture, sampler or surface lies, behind the parameters of a
-    /// kernel that has so many bytes of them.
+    /// Offset of header slot `slot` of a texture, sampler or surface, after the parameters of a kernel with this many
+    /// bytes of them.
     pub fn header_slot(&self, bytes: u32, slot: u32) -> u32 {
         (self.parameters_start(bytes) + bytes).next_multiple_of(HEADER_SLOT_BYTES) + HEADER_SLOT_BYTES * slot
     }

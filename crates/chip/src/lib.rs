@@ -1,9 +1,8 @@
-//! The chips: every SM that can be named, its family and variant, its register files and limits, the layout of its
-//! constant bank, and how many warps of a kernel it holds at a time.
+//! The chips: every known SM, its family and variant, its register files and limits, the layout of its constant bank,
+//! and its occupancy.
 //!
-//! It is here because the front end (what may this `.target` use?), the back end (how many registers are
-//! there?) and the container writer (where do the parameters begin?) must agree on it. It knows no opcode, no
-//! latency and no PTX beyond the names of targets.
+//! It is here because the front end (features of a `.target`), the back end (register counts) and the cubin writer
+//! (start of the parameters) must agree on it. It knows no opcode, no latency and no PTX beyond the names of targets.
 
 mod chips;
 mod choice;

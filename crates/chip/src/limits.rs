@@ -19,7 +19,7 @@ pub struct Limits {
     pub warps_per_sm: u32,
     /// Blocks that an SM holds at a time.
     pub blocks_per_sm: u32,
-    /// Bytes of shared memory that an SM gives to blocks.
+    /// Bytes of shared memory of an SM that are available to blocks.
     pub shared_per_sm: u32,
     /// Bytes of shared memory that a block may use, dynamic included.
     pub shared_per_block: u32,
@@ -27,7 +27,8 @@ pub struct Limits {
     pub static_shared_per_block: u32,
     /// Bytes that the system takes from each block's shared memory.
     pub shared_reserved_per_block: u32,
-    /// Where the static variables of shared memory begin: behind what the system keeps, if that is at the start.
+    /// Start of the static variables in shared memory: after the part reserved for the system, if that is at the
+    /// start.
     pub static_shared_start: u32,
     /// Shared memory is allocated in pieces of this many bytes.
     pub shared_granularity: u32,
@@ -40,7 +41,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Of code for this very chip, which runs on no other: what a block may use it may declare.
+    /// Limits of code for this very chip, which runs on no other: it may declare all shared memory that a block may
+    /// use.
     pub const fn accelerated(self) -> Limits {
         Limits { static_shared_per_block: self.shared_per_block, ..self }
     }
@@ -74,7 +76,7 @@ impl Limits {
         Limits { shared_reserved_per_block: 1024, shared_granularity: 128, ..base }
     }
 
-    /// Hopper and later: that part lies at the start.
+    /// Hopper and later: the reserved part is at the start.
     pub(crate) const fn hopper(warps: u32, blocks: u32, shared_sm: u32, shared_block: u32) -> Limits {
         let base = Limits::ampere(warps, blocks, shared_sm, shared_block);
         Limits { static_shared_start: base.shared_reserved_per_block, ..base }

@@ -4,7 +4,7 @@ use crate::chips::{self, CHIPS, RENUMBERED, find};
 use std::fmt;
 use std::str::FromStr;
 
-/// The letter after the number of a target.
+/// The letter after the SM number of a target.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub enum Variant {
     /// No letter: the base feature set, which every later chip also has.
@@ -12,12 +12,12 @@ pub enum Variant {
     Base,
     /// `f`: features of the family, kept by later chips of the same family.
     Family,
-    /// `a`: features of this very chip, promised by no other.
+    /// `a`: features of this very chip, not available on others.
     Accelerated,
 }
 
 impl Variant {
-    /// The letter, or nothing.
+    /// The letter, or an empty string.
     pub fn suffix(self) -> &'static str {
         match self {
             Variant::Base => "",
@@ -27,8 +27,7 @@ impl Variant {
     }
 }
 
-/// A chip that code can be made for, with the feature set asked of it; or one that no table knows, with the tables of
-/// a known chip, which stands in for it.
+/// A chip with code generation, with its feature set; or an unknown one, with the tables of a known stand-in chip.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Chip {
     number: u8,
@@ -37,7 +36,7 @@ pub struct Chip {
     unknown: Option<PtxTarget>,
 }
 
-/// A target as a PTX module names it; also those for which no code can be made any more, or not yet.
+/// A target as a PTX module names it; also those without code generation any more, or yet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PtxTarget {
     number: u16,
@@ -49,7 +48,7 @@ pub struct PtxTarget {
 pub enum NameError {
     /// Not of the form `sm_` (or `compute_`), digits, optional `a` or `f`.
     Shape(String),
-    /// The form is right, but no chip has this number or this variant of it.
+    /// The syntax is right, but no chip has this number or this variant of it.
     Unknown(String),
     /// The chip is older than each that code can be made for.
     Old(String),
@@ -67,7 +66,7 @@ impl fmt::Display for NameError {
 
 impl std::error::Error for NameError {}
 
-/// Numbers that only a PTX `.target` may carry: their code runs on a later chip.
+/// Numbers that only a PTX `.target` may carry: the code runs on a later chip.
 const OLD_NUMBERS: [u16; 16] = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62];
 
 fn is_old(number: u16, variant: Variant) -> bool {
@@ -91,7 +90,7 @@ fn split(name: &str) -> Result<(u16, Variant), NameError> {
     Ok((number, variant))
 }
 
-/// The row of a number that a name may have.
+/// The row of a number in a name, if there is one.
 fn row_of(number: u16) -> Option<&'static chips::Row> {
     u8::try_from(number).ok().and_then(find)
 }
@@ -104,8 +103,8 @@ fn exists(number: u16, variant: Variant) -> bool {
     })
 }
 
-/// The chip that stands in for one that no table knows: the nearest one before it of the same generation, else the newest;
-/// with the same feature set where it has that. `None` for targets that are known, or older than every chip.
+/// The stand-in for a chip without a row: the nearest one before it of the same generation, else the newest; with the
+/// same feature set if available. `None` for targets that are known, or older than every chip.
 fn stand_in(target: PtxTarget) -> Option<Chip> {
     let PtxTarget { number, variant } = target;
     if row_of(number).is_some() || number < u16::from(CHIPS[0].number) {
@@ -120,7 +119,7 @@ fn stand_in(target: PtxTarget) -> Option<Chip> {
     Some(Chip { number: row.number, variant, unknown: Some(target) })
 }
 
-/// The number that a chip has today.
+/// The current number of a chip.
 fn renumbered(number: u16) -> u16 {
     RENUMBERED.iter().find(|row| u16::from(row.0) == number).map_or(number, |row| row.1.into())
 }
@@ -130,25 +129,25 @@ impl Chip {
     pub const SM_90: Chip = Chip::named(90);
     /// Hopper with its own matrix and bulk-copy instructions.
     pub const SM_90A: Chip = Chip::SM_90.accelerated();
-    /// The chip that is meant where nothing says which.
+    /// The default chip.
     pub const DEFAULT: Chip = Chip::SM_90;
 
-    /// The chip of a number, base feature set.
+    /// The chip with an SM number, base feature set.
     pub const fn of_number(number: u8) -> Option<Chip> {
         if find(number).is_some() { Some(Chip::named(number)) } else { None }
     }
 
-    /// The base variant of a number that the table of chips has.
+    /// The base variant of a number in the table of chips.
     pub(crate) const fn named(number: u8) -> Chip {
         Chip { number, variant: Variant::Base, unknown: None }
     }
 
-    /// The same chip with its own feature set.
+    /// The chip with its own feature set.
     pub const fn accelerated(self) -> Chip {
         Chip { variant: Variant::Accelerated, ..self }
     }
 
-    /// Every chip with each of its variants, in the order of numbers.
+    /// Every chip with each of its variants, by SM number.
     pub fn all() -> Vec<Chip> {
         let variants = [Variant::Base, Variant::Accelerated, Variant::Family];
         let every = CHIPS.iter().flat_map(|row| variants.map(|variant| (row.number, variant)));
@@ -160,10 +159,11 @@ impl Chip {
         chips
     }
 
-    /// The chip of a name; also of one that no table knows, with the tables of the chip that stands in for it.
+    /// The chip of a name; for one without a row, with the tables of its stand-in chip.
     ///
     /// # Errors
-    /// The name is none, or that of a target older than every chip, or of a variant that the chip is known not to have.
+    /// The name is invalid, or that of a target older than every chip, or of a variant that the chip is known not to
+    /// have.
     pub fn or_stand_in(name: &str) -> Result<Chip, NameError> {
         name.parse().or_else(|error| {
             let (number, variant) = split(name)?;
@@ -171,17 +171,17 @@ impl Chip {
         })
     }
 
-    /// The known chip whose tables stand in for those of this one; `None` for a chip with tables of its own.
+    /// The known chip whose tables are used for this one; `None` for a chip with tables of its own.
     pub fn stand_in(self) -> Option<Chip> {
         self.unknown.map(|_| Chip { unknown: None, ..self })
     }
 
-    /// The number in the name, 90 for `sm_90a`; for a chip that no table knows, that of the chip that stands in for it.
+    /// The number in the name, 90 for `sm_90a`; for a chip without a row, that of its stand-in.
     pub const fn number(self) -> u8 {
         self.number
     }
 
-    /// The letter in the name, or in that of the chip that stands in.
+    /// The letter in the name, or in that of the stand-in chip.
     pub fn variant(self) -> Variant {
         self.variant
     }
@@ -198,10 +198,10 @@ impl Chip {
 
     /// True if a module that names `target` may be compiled for this chip.
     ///
-    /// A base target runs on its own number and all later ones; a family target on later chips of its family, whatever
-    /// feature set is asked for, since each of them has what the letter `f` promises; an accelerated target on the same
-    /// chip only, and there only if the accelerated feature set is asked for. Of a chip that has another number today the
-    /// family is that of today.
+    /// A base target runs on its own number and all later ones. A family target runs on later chips of its family,
+    /// with any feature set, since each of them has the features of the letter `f`. An accelerated target runs on the
+    /// same chip only, and only with the accelerated feature set. A renumbered chip belongs to the family of its
+    /// current number.
     pub fn accepts(self, target: PtxTarget) -> bool {
         let own = self.as_target();
         let is_later = target.number <= own.number;
@@ -213,7 +213,7 @@ impl Chip {
         }
     }
 
-    /// The same chip as a PTX target.
+    /// The chip as a PTX target.
     pub fn as_target(self) -> PtxTarget {
         self.unknown.unwrap_or(PtxTarget { number: self.number.into(), variant: self.variant })
     }
@@ -230,8 +230,7 @@ impl PtxTarget {
         self.variant
     }
 
-    /// The chip of this name, with the tables of another one if no table knows it; `None` if the target is too old to have
-    /// one.
+    /// The chip of this name, with the tables of another one if it has no row; `None` if the target is too old.
     pub fn as_chip(self) -> Option<Chip> {
         let PtxTarget { variant, .. } = self;
         let number = renumbered(self.number);
@@ -241,8 +240,8 @@ impl PtxTarget {
         }
     }
 
-    /// The target whose features are known: that of today where the chip had another number, and that of the chip that
-    /// stands in where no table knows this one.
+    /// The target whose features are known: the current one where the chip was renumbered, and that of the stand-in
+    /// chip where this one has no row.
     pub fn with_features(self) -> PtxTarget {
         let today = PtxTarget { number: renumbered(self.number), ..self };
         self.as_chip().and_then(Chip::stand_in).map_or(today, Chip::as_target)
@@ -326,7 +325,7 @@ mod tests {
         }
     }
 
-    /// The nearest chip before it of the same generation, else the newest, with the same letter if it has that.
+    /// The nearest chip before it of the same generation, else the newest, with the same letter if available.
     #[test]
     fn a_known_chip_stands_in_for_an_unknown_one() {
         let pairs = [
@@ -396,7 +395,7 @@ mod tests {
         assert!(pairs > 600, "{pairs} pairs");
     }
 
-    /// The letter `f` is in no table but that of names: a family has what the base chip has.
+    /// The letter `f` is only in the table of names: a family has the features of the base chip.
     #[test]
     fn families_are_chips_of_their_own() {
         for name in ["sm_100f", "sm_103f", "sm_110f", "sm_120f", "sm_121f"] {

@@ -1,8 +1,8 @@
-//! How many blocks and warps of a kernel one SM holds at a time, and what stops it from holding more.
+//! Occupancy: blocks and warps of a kernel that one SM holds at a time, and the limiting resource.
 
 use crate::{Chip, Limits, RegisterFiles};
 
-/// What a kernel uses.
+/// Resource usage of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Usage {
     /// Registers of a thread.
@@ -26,18 +26,18 @@ pub enum Limiter {
     SharedMemory,
 }
 
-/// How full an SM gets.
+/// Occupancy of an SM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Occupancy {
     /// Blocks that fit; 0 if not even one does.
     pub blocks: u32,
     /// Warps of those blocks.
     pub warps: u32,
-    /// What ran out.
+    /// The limiting resource.
     pub limiter: Limiter,
 }
 
-/// The occupancy of a kernel, or `None` where the limits of the chip are not known.
+/// The occupancy of a kernel, or `None` if the limits of the chip are not known.
 pub fn occupancy(chip: Chip, usage: Usage) -> Option<Occupancy> {
     Some(chip.limits()?.occupancy(chip.register_files(), usage))
 }
@@ -53,13 +53,13 @@ impl Limits {
             (by_registers, Limiter::Registers),
             (by_shared, Limiter::SharedMemory),
         ];
-        // Of several that run out at once the first.
+        // Ties go to the first.
         let less = |least: (u32, Limiter), next: (u32, Limiter)| if next.0 < least.0 { next } else { least };
         let (blocks, limiter) = candidates.into_iter().fold(candidates[0], less);
         Occupancy { blocks, warps: blocks * self.warps(usage), limiter }
     }
 
-    /// Whether an SM holds so many blocks of so many threads at a time, whatever else they need.
+    /// True if an SM holds this many blocks of this size at a time, regardless of other resources.
     pub fn holds(&self, blocks: u32, threads: u32) -> bool {
         let warps = threads.div_ceil(self.warp_threads).saturating_mul(blocks);
         blocks <= self.blocks_per_sm && warps <= self.warps_per_sm
@@ -78,7 +78,7 @@ impl Limits {
         }
         let per_thread = usage.registers.max(1).next_multiple_of(self.register_granularity_thread);
         let per_warp = (per_thread * self.warp_threads).next_multiple_of(self.register_granularity_warp);
-        // Each quarter of the SM has its own quarter of the registers, and a warp lives in one quarter.
+        // Each quarter of the SM has its own quarter of the registers, and a warp stays in one quarter.
         let per_quarter = self.registers_per_sm / self.warp_granularity / per_warp;
         per_quarter * self.warp_granularity / warps
     }

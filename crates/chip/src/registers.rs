@@ -1,17 +1,17 @@
-//! The register files of a chip as data: how many registers each has, where the free ones begin, and how wide the field
-//! is that names one. One row for a family; chips whose files are alike share it.
+//! The register files of a chip as data: the count of registers, the first usable one, and the width of the field
+//! that names one. One row for a family; chips whose files are alike share it.
 
-/// General registers of each thread that the hardware keeps for itself on every chip since Volta: a launch allocates so many
-/// more than code may name. Code that names one of them, or one that is not there, is an illegal instruction. Counts that
-/// programs state (`.maxnreg`, `setmaxnreg`) and that containers tell are of registers allocated.
+/// General registers of each thread that the hardware reserves on every chip since Volta: a launch allocates this
+/// many more than code may name. Code that names a reserved or missing register is an illegal instruction. The counts
+/// of `.maxnreg`, `setmaxnreg` and cubins are of allocated registers.
 const RESERVED: u16 = 2;
 
-/// How many general registers code may name, of so many that a thread is allocated.
+/// General registers that code may name, given the allocated count.
 pub const fn nameable(allocated: u16) -> u16 {
     allocated.saturating_sub(RESERVED)
 }
 
-/// How many general registers a thread is allocated whose code names so many: the highest one, and those below it.
+/// General registers allocated to a thread whose code names this many: the highest one, and those below it.
 pub const fn allocated(named: u16) -> u16 {
     named + RESERVED
 }
@@ -19,16 +19,16 @@ pub const fn allocated(named: u16) -> u16 {
 /// One register file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RegisterFile {
-    /// Registers that a field can name, and of general registers the most that a thread is allocated; the neutral one (`RZ`,
-    /// `URZ`, `PT`) does not count.
+    /// Registers that a field can name, and of general registers the most that a thread is allocated; the neutral one
+    /// (`RZ`, `URZ`, `PT`) does not count.
     pub count: u8,
     /// The first register that allocation may hand out; those below it have fixed uses.
     pub first_usable: u8,
-    /// One past the last register that allocation may hand out.
+    /// One past the last register that allocation may use.
     pub end_usable: u8,
     /// Bits of a field that names a register.
     pub field_bits: u8,
-    /// True if the number with all bits of the field set reads as zero or as true, and forgets what is written to it.
+    /// True if the register with all field bits set reads as zero or true, and ignores writes.
     pub neutral: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct RegisterFiles {
 }
 
 impl RegisterFile {
-    /// The number of the neutral register in a field: all bits set.
+    /// The index of the neutral register in a field: all bits set.
     pub const fn neutral_number(&self) -> u8 {
         ((1u16 << self.field_bits) - 1) as u8
     }
@@ -61,7 +61,7 @@ impl RegisterFiles {
     }
 }
 
-/// A file that has a neutral register, all others usable from `first_usable` on.
+/// A file with a neutral register, all others usable from `first_usable` on.
 const fn with_neutral(count: u8, first_usable: u8, field_bits: u8) -> RegisterFile {
     RegisterFile { count, first_usable, end_usable: count, field_bits, neutral: true }
 }
@@ -83,7 +83,7 @@ pub(crate) static SIX_BIT_UNIFORM: RegisterFiles = RegisterFiles {
 pub(crate) static NO_UNIFORM: RegisterFiles =
     RegisterFiles { uniform: ABSENT, uniform_predicate: ABSENT, ..SIX_BIT_UNIFORM };
 
-/// Blackwell: wider fields of uniform registers. How many of them the hardware has is not published; no more than 80 are
-/// used by other compilers.
+/// Blackwell: wider fields of uniform registers. The hardware's count of them is not published; ptxas uses at most
+/// 80.
 pub(crate) static EIGHT_BIT_UNIFORM: RegisterFiles =
     RegisterFiles { uniform: RegisterFile { end_usable: 80, ..with_neutral(255, 4, 8) }, ..SIX_BIT_UNIFORM };

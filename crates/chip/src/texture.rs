@@ -1,7 +1,7 @@
-//! Textures, samplers and surfaces as plain data: what the machines that execute programs are given. How a fetch reads
-//! them is theirs.
+//! Textures, samplers and surfaces as plain data: inputs of the interpreter and the simulator, which implement the
+//! fetches.
 
-/// What a component of a texel is stored as.
+/// Storage format of a texel component.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Element {
     /// 8 bits, unsigned.
@@ -16,9 +16,9 @@ pub enum Element {
     U32,
     /// 32 bits, signed.
     S32,
-    /// A half.
+    /// f16.
     F16,
-    /// A single.
+    /// f32.
     F32,
 }
 
@@ -44,13 +44,13 @@ impl Element {
         }
     }
 
-    /// True for numbers with a fraction.
+    /// True for floating-point formats.
     pub const fn is_float(self) -> bool {
         matches!(self, Element::F16 | Element::F32)
     }
 }
 
-/// What a coordinate outside of the texture reads.
+/// Result of coordinates outside of the texture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum AddressMode {
     /// The texture repeated.
@@ -74,26 +74,26 @@ impl AddressMode {
     ];
 }
 
-/// How a fetch with floating-point coordinates reads.
+/// Fetch parameters with floating-point coordinates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sampler {
     /// Weighs the texels around a point, instead of taking the nearest one.
     pub linear: bool,
     /// Coordinates run from 0 to 1.
     pub normalized: bool,
-    /// What is outside, in each direction.
+    /// Address mode of each direction.
     pub address: [AddressMode; 3],
 }
 
-/// How texels lie, which decides what can read them.
+/// Layout of texels, which decides the instructions that can read them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Layout {
-    /// An array. A fetch from a line with whole coordinates finds zeros there.
+    /// An array. A linear fetch with integer coordinates reads zeros from it.
     #[default]
     Array,
-    /// An array whose layers are the faces of cubes. A fetch from a cube finds zeros elsewhere.
+    /// An array whose layers are cube faces. A cube fetch from another layout reads zeros.
     Cube,
-    /// A line of texels in plain memory.
+    /// A line of texels in linear memory.
     Linear,
 }
 
@@ -108,9 +108,9 @@ impl Layout {
 pub struct Texture {
     /// Texels in each direction; 1 in those that it does not have.
     pub size: [u32; 3],
-    /// How its texels lie.
+    /// Layout of its texels.
     pub layout: Layout,
-    /// Layers of an array, faces of a cube counted; 1 where there are none.
+    /// Layers of an array, cube faces counted; 1 if it is no array.
     pub layers: u32,
     /// Samples of each texel, as a rule 1.
     pub samples: u32,
@@ -118,17 +118,17 @@ pub struct Texture {
     pub levels: u32,
     /// Components of a texel: 1, 2 or 4.
     pub channels: u8,
-    /// What they are stored as.
+    /// Storage format of the components.
     pub element: Element,
-    /// Integers of 8 and 16 bits read as numbers from 0 to 1, or from -1 to 1.
+    /// Integers of 8 and 16 bits read as floats from 0 to 1, or from -1 to 1.
     pub fractions: bool,
-    /// How it is read where the program names no other sampler.
+    /// The sampler if the program names no other one.
     pub sampler: Sampler,
     /// The texels: level after level, of those layer after layer, plane, row, texel, sample, component.
     pub bytes: Vec<u8>,
 }
 
-/// What an opaque type of PTX stands for.
+/// Kinds of opaque PTX types.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum OpaqueKind {
     /// `.texref`
@@ -140,8 +140,8 @@ pub enum OpaqueKind {
 }
 
 impl OpaqueKind {
-    /// The bit of the upper word that says that a handle names such an object. A program puts it into the handles of its
-    /// variables and parameters; those that a driver gives do not have it.
+    /// The bit of the upper word that marks a handle of such an object. A program sets it in the handles of its
+    /// variables and parameters; handles from a driver do not have it.
     pub const fn handle_bit(self) -> u32 {
         match self {
             OpaqueKind::Texture => 0x2000_0000,
@@ -161,7 +161,7 @@ impl std::fmt::Display for OpaqueKind {
     }
 }
 
-/// What a handle names.
+/// The object of a handle.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Opaque {
     /// A texture.
@@ -189,7 +189,7 @@ impl Texture {
         texels * self.samples as usize * self.texel_bytes()
     }
 
-    /// Where a level begins.
+    /// Start of a level.
     pub fn level_offset(&self, level: u32) -> usize {
         (0..level).map(|before| self.layer_bytes(before) * self.layers as usize).sum()
     }
@@ -201,12 +201,12 @@ impl Texture {
 }
 
 impl Opaque {
-    /// The handle that a driver gives to the object with this number: the number, from 1 on.
+    /// The handle that a driver gives to the object with this index: the index plus one.
     pub const fn handle(number: usize) -> u64 {
         number as u64 + 1
     }
 
-    /// What it is.
+    /// Its kind.
     pub fn kind(&self) -> OpaqueKind {
         match self {
             Opaque::Texture(_) => OpaqueKind::Texture,
@@ -216,16 +216,16 @@ impl Opaque {
     }
 }
 
-/// A table of the driver with a descriptor for each handle: what a program may ask of what the handle names.
+/// A driver table with a descriptor for each handle: the queryable properties of the object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum DescriptorTable {
-    /// Of textures that hold their samplers.
+    /// For textures with their samplers.
     Textures,
-    /// Of samplers.
+    /// For samplers.
     Samplers,
-    /// Of surfaces.
+    /// For surfaces.
     Surfaces,
-    /// Of textures whose samplers are apart. It stands where the one of the others would.
+    /// For textures with separate samplers. It replaces the table of the others.
     TexturesAlone,
 }
 
@@ -238,7 +238,7 @@ impl DescriptorTable {
         DescriptorTable::TexturesAlone,
     ];
 
-    /// The symbol whose value is the size of a descriptor. The loader knows it.
+    /// The symbol whose value is the size of a descriptor, which the loader resolves.
     pub const fn size_symbol(self) -> &'static str {
         match self {
             DescriptorTable::Textures => ".nv.unified.texrefDescSize",

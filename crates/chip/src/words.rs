@@ -1,7 +1,7 @@
-//! How instruction words lie in the code of a kernel. Everybody who turns the number of an instruction into an address, or
-//! an address into a number, asks here; what is inside of a word only the form table knows.
+//! Layout of instruction words in the code of a kernel. All conversions between instruction index and address are
+//! here; only the form table knows the contents of a word.
 
-/// Words of equal length, one after the other, each with its scheduling control inside.
+/// Words of equal length, contiguous, each containing its scheduling control.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct WordShape {
     bytes: u32,
@@ -21,22 +21,22 @@ impl WordShape {
         index * self.bytes
     }
 
-    /// Bytes that so many instructions take.
+    /// Bytes of this many instructions.
     pub const fn size(self, count: usize) -> u64 {
         count as u64 * self.bytes as u64
     }
 
-    /// The number of the instruction at an address, or of the one that the address lies in.
+    /// The index of the instruction that contains an address.
     pub const fn index(self, address: u32) -> u32 {
         address / self.bytes
     }
 
-    /// The address behind an instruction, from which branches count.
+    /// The end address of an instruction, to which branch offsets are relative.
     pub const fn end(self, index: u32) -> i64 {
         (index as i64 + 1) * self.bytes as i64
     }
 
-    /// The number of the instruction that begins at an address, `None` if none can.
+    /// The index of the instruction that begins at an address, `None` if none can.
     pub fn beginning_at(self, address: i64) -> Option<u32> {
         let bytes = i64::from(self.bytes);
         if address % bytes == 0 { u32::try_from(address / bytes).ok() } else { None }

@@ -177,12 +177,28 @@ pub struct Watch {
     /// Compile options.
     #[command(flatten)]
     pub tuning: Tuning,
+    /// Read compile options from standard input while running: each line replaces those of the command line, an empty line
+    /// restores them.
+    #[arg(long)]
+    pub interactive: bool,
     /// Number of threads [default: all processors].
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
     /// The content store. Results of the session are always kept in memory.
     #[command(flatten)]
     pub cache: CacheArguments,
+}
+
+/// A line of standard input of `oriole watch --interactive`.
+#[derive(Parser, Debug)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+pub struct WatchLine {
+    /// Chips to compile for, separated by commas [default: those of the command line].
+    #[arg(long, value_name = "CHIP", value_delimiter = ',')]
+    pub arch: Vec<String>,
+    /// Compile options.
+    #[command(flatten)]
+    pub tuning: Tuning,
 }
 
 /// `oriole check`

@@ -102,7 +102,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
 /// How many threads a compile gets.
 pub fn jobs(asked: Option<usize>, session: &Opened) -> usize {
     let (db, file) = (&session.db, session.file);
-    threads_for(asked, oriole_queries::view::code_units(db, file).len(), file.text(db).len())
+    threads_for(asked, oriole_queries::files::code_units(db, file).len(), file.text(db).len())
 }
 
 /// Runs `oriole check`.
@@ -148,7 +148,7 @@ fn check_for_codegen(format: MessageFormat, path: &str, text: &str, chip: Option
             render::to_terminal(path, text, &first);
             if !lacking.is_empty() {
                 let places: u32 = lacking.iter().map(|lacking| lacking.places).sum();
-                let chip = oriole_queries::graph::chip_info(db, config);
+                let chip = oriole_queries::configuration::chip_info(db, config);
                 eprintln!(
                     "{path}: {} cannot be compiled for {chip}, in {}",
                     counted(lacking.len(), "thing"),

@@ -4,7 +4,7 @@ use crate::names;
 use oriole::opened::Opened;
 use oriole_cubin::Cubin;
 use oriole_diagnostics::{Code, Diagnostic, Span};
-use oriole_queries::view;
+use oriole_queries::files;
 
 /// The errors of the code of a compiled text: one for each hazard, at the name of the kernel or the function.
 pub fn diagnostics(session: &Opened, text: &str, cubin: &[u8]) -> Vec<Diagnostic> {
@@ -15,7 +15,7 @@ pub fn diagnostics(session: &Opened, text: &str, cubin: &[u8]) -> Vec<Diagnostic
             return vec![Diagnostic::new(Code::InternalError, Span::default(), message)];
         }
     };
-    let units = view::code_units(&session.db, session.file);
+    let units = files::code_units(&session.db, session.file);
     let place = |name: &str| {
         let unit = units.iter().find(|unit| **unit.name(&session.db) == *name)?;
         let start = unit.start(&session.db) as usize;

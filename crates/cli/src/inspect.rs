@@ -59,7 +59,7 @@ fn functions(
         render::to_terminal(&name, &text, &diagnostics);
         return Outcome::Failed;
     }
-    let mut units: Vec<FunctionUnit<'_>> = view::code_units(db, session.file);
+    let mut units: Vec<FunctionUnit<'_>> = oriole_queries::files::code_units(db, session.file);
     if let Some(only) = only {
         let known: Vec<&str> = units.iter().map(|unit| &**unit.name(db)).collect();
         match names::one_of("function", &known, only) {

@@ -340,6 +340,33 @@ fn as_many_registers_as_are_named_are_enough() {
     }
 }
 
+/// Where code needs more registers than its own `setmaxnreg` leave, a thread keeps those it starts with.
+#[test]
+fn requests_that_leave_too_few_registers_are_dropped() {
+    let product = |requests: &str| {
+        large_product(".maxntid 256 .minnctapersm 1")
+            .replace("wgmma.fence", &format!("{requests}wgmma.fence"))
+    };
+    let dec = "setmaxnreg.dec.sync.aligned.u32 40;\n";
+    let back = "setmaxnreg.inc.sync.aligned.u32 232;\nsetmaxnreg.dec.sync.aligned.u32 40;\n";
+    let ptxas = ["ptxas", "-arch=sm_90a", "{}", "-o", "/dev/null"];
+    let c7507 = "ptxas info    : (C7507) Potential Performance Loss: 'setmaxnreg' ignored to maintain minimum register requirements.\n";
+    let dropped = "warning[limit::register-change-dropped]";
+    check(&[
+        ("fewer", product(dec), COMPILE, 0, dropped),
+        ("fewer, then more", product(back), COMPILE, 0, dropped),
+        ("without optimization", product(back), &["compile", "-O0", "{}"], 0, dropped),
+        ("as ptxas", product(dec), &ptxas, 0, c7507),
+        ("enough", product(&dec.replace("40", "232")), COMPILE, 0, ""),
+    ]);
+    let folder = scratch();
+    let cubin = text(&folder.path().join("k.cubin"));
+    let run = told(folder.path(), &product(back), &["compile", "{}", "-o", &cubin]);
+    assert_eq!(run.status, Some(0), "{}", run.err);
+    let listing = oriole(&["dis".to_owned(), cubin]).out;
+    assert!(listing.contains("HGMMA") && !listing.contains("USETMAXREG"), "{listing}");
+}
+
 #[test]
 fn what_has_no_effect_is_told() {
     let kernel = |directives: &str, lines: &str| {

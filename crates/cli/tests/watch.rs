@@ -1,7 +1,7 @@
 //! `oriole watch`: what is compiled, written and said when files change, break, go away and come back.
 
 use crate::support::{oriole, scratch};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -30,6 +30,7 @@ impl Watch {
             .current_dir(folder)
             .arg("watch")
             .args(arguments)
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -40,6 +41,12 @@ impl Watch {
             output.lines().map_while(Result::ok).all(|line| sender.send(line).is_ok());
         });
         Watch { child, lines }
+    }
+
+    /// Writes a line to its standard input.
+    fn enter(&mut self, line: &str) {
+        let input = self.child.stdin.as_mut().expect("its input is piped");
+        writeln!(input, "{line}").expect("it reads");
     }
 
     /// The next line, without the time at its end; waits for it.
@@ -284,4 +291,57 @@ fn what_is_no_file_is_passed_over() {
     std::fs::write(folder.path().join("a.ptx"), module(&[("one", 1)])).unwrap();
     let what = watch.line();
     assert!(what.starts_with("a.ptx [sm_90]: 1 function compiled"), "{what}");
+}
+
+/// Options change while a watch runs: what they bear on is compiled, what is set back is known, and each cubin is that of a
+/// compile with the same options.
+#[test]
+fn options_change_while_it_runs() {
+    let folder = scratch();
+    let (ptx, cubin) = (folder.path().join("a.ptx"), folder.path().join("a.cubin"));
+    std::fs::write(&ptx, module(&[("one", 1), ("two", 2)])).unwrap();
+    let mut watch = Watch::start(folder.path(), &["--interactive"]);
+    let [_, ready] = watch.lines();
+    assert_eq!(ready, "watching 1 file");
+    let first = std::fs::read(&cubin).unwrap();
+    let cold = |options: &[&str]| {
+        let path = folder.path().join("cold.out");
+        let words = ["compile", "a.ptx", "-o", "cold.out"];
+        let run = Command::new(env!("CARGO_BIN_EXE_oriole"))
+            .current_dir(folder.path())
+            .args(words.iter().chain(options))
+            .output()
+            .expect("the program runs");
+        assert!(run.status.success());
+        std::fs::read(path).unwrap()
+    };
+    for (line, says) in [
+        ("--knob stall-cap=14", "2 functions compiled"),
+        ("-O0", "2 functions compiled"),
+        ("", "known as a whole"),
+        ("-O0", "known as a whole"),
+        ("--debug-switch no-reuse --maxrregcount 40", "2 functions compiled"),
+    ] {
+        watch.enter(line);
+        let said = watch.line();
+        assert!(said.starts_with(&format!("a.ptx [sm_90]: {says}")), "{line}: {said}");
+        let options: Vec<&str> = line.split_whitespace().collect();
+        assert!(std::fs::read(&cubin).unwrap() == cold(&options), "{line}");
+    }
+    watch.enter("");
+    watch.line();
+    assert!(std::fs::read(&cubin).unwrap() == first);
+    // A mistake changes nothing; another chip, and the first one again.
+    watch.enter("--arch sm_1");
+    watch.enter("--arch sm_80");
+    assert!(watch.line().contains("[sm_80]: ") && std::fs::read(&cubin).unwrap() == first);
+    watch.enter("--arch sm_100");
+    assert!(watch.line().starts_with("a.ptx [sm_100]: 2 functions compiled"));
+    watch.enter("");
+    let said = watch.line();
+    assert!(
+        said.starts_with("a.ptx [sm_90]: known as a whole") || said.contains(" 0 functions compiled"),
+        "{said}"
+    );
+    assert!(std::fs::read(&cubin).unwrap() == first);
 }

@@ -1,14 +1,15 @@
-//! What the warps of a cluster know of each other: vector clocks. Each warp counts the times that it told others something;
-//! whoever learns from it, at a barrier or a barrier object, knows how far it had come.
+//! Happens-before between the warps of a cluster: vector clocks. Each warp counts its releases; a warp that acquires,
+//! at a barrier or an mbarrier, knows how far the other had come.
 //!
-//! Where it is not certain who tells whom, as with atomic operations and flags in memory, all are taken to.
+//! Where the pairing of release and acquire is not certain, as with atomic operations and flags in memory, all pairs
+//! are assumed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A warp: the rank of its block, and its number there.
+/// A warp: the rank of its block, and its index there.
 pub type Who = (u32, usize);
 
-/// How far each warp has come, as far as is known. Warps that are missing at the end are at zero.
+/// Known progress of each warp. Missing warps at the end are at zero.
 #[derive(Clone, Default)]
 struct Clock(Vec<u32>);
 
@@ -34,14 +35,14 @@ impl Clock {
     }
 }
 
-/// A barrier of a block: what those know that have arrived, and who waits to learn it.
+/// A barrier of a block: the joined clock of the arrived warps, and the waiting warps.
 #[derive(Default)]
 struct Meeting {
     clock: Clock,
     waiting: BTreeSet<usize>,
 }
 
-/// A barrier object: what is known by those that arrived in the phase that runs, and by those of the phases before it.
+/// An mbarrier: the joined clocks of the arrivals in the current phase, and in the phases before it.
 #[derive(Default)]
 struct Object {
     arriving: Clock,
@@ -58,29 +59,29 @@ pub struct Clocks {
     cluster: Clock,
     /// Warps that wait for the cluster.
     at_cluster: BTreeSet<usize>,
-    /// What anybody may have learned through memory.
+    /// Everything that may have been learned through memory.
     memory: Clock,
 }
 
 impl Clocks {
-    /// At the start nobody has told anything, and everybody is one ahead of what others know.
+    /// At the start nothing was released, and each warp is one ahead of what others know.
     pub fn new(blocks: usize, warps_of_block: usize) -> Clocks {
         let mut clocks = vec![Clock::default(); blocks * warps_of_block];
         clocks.iter_mut().enumerate().for_each(|(warp, clock)| clock.advance(warp));
         Clocks { warps_of_block, clocks, ..Clocks::default() }
     }
 
-    /// The number of a warp in the cluster.
+    /// The index of a warp in the cluster.
     pub fn number(&self, (rank, warp): Who) -> usize {
         rank as usize * self.warps_of_block + warp
     }
 
-    /// How far a warp has come.
+    /// The progress of a warp.
     pub fn now(&self, warp: usize) -> u32 {
         self.clocks[warp].at(warp)
     }
 
-    /// True if a warp knows of what another one did then.
+    /// True if a warp knows of an event of another one at that time.
     pub fn knows(&self, warp: usize, other: usize, then: u32) -> bool {
         self.clocks[warp].at(other) >= then
     }
@@ -96,7 +97,7 @@ impl Clocks {
         self.clocks[warp].advance(warp);
     }
 
-    /// All have arrived there.
+    /// All have arrived at the barrier.
     pub fn met(&mut self, rank: u32, barrier: usize) {
         let Some(meeting) = self.meetings.remove(&(rank, barrier)) else { return };
         for warp in meeting.waiting {
@@ -111,12 +112,12 @@ impl Clocks {
         self.clocks[warp].advance(warp);
     }
 
-    /// A warp waits for the cluster: behind its next instruction it has met the others.
+    /// A warp waits for the cluster: after its next instruction it has synchronized with the others.
     pub fn wait_for_cluster(&mut self, who: Who) {
         self.at_cluster.insert(self.number(who));
     }
 
-    /// A warp executes something.
+    /// A warp executes an instruction.
     pub fn go_on(&mut self, who: Who) {
         let warp = self.number(who);
         if self.at_cluster.remove(&warp) {
@@ -124,7 +125,7 @@ impl Clocks {
         }
     }
 
-    /// A barrier object changes: by whose arrival, if it was one, and whether its phase is over with that.
+    /// An mbarrier changes: by the arrival of `who`, if it was one, and `over` if that completes the phase.
     pub fn change_object(&mut self, object: u64, who: Option<Who>, over: bool) {
         let warp = who.map(|who| self.number(who));
         let entry = self.objects.entry(object).or_default();
@@ -137,7 +138,7 @@ impl Clocks {
         }
     }
 
-    /// A warp has found a phase of an object over.
+    /// A warp has found a phase of an mbarrier complete.
     pub fn found_over(&mut self, object: u64, who: Who) {
         let warp = self.number(who);
         if let Some(object) = self.objects.get(&object) {
@@ -145,7 +146,7 @@ impl Clocks {
         }
     }
 
-    /// A warp does what others may learn from through memory, or learns itself.
+    /// A warp releases or acquires through memory.
     pub fn through_memory(&mut self, who: Who) {
         let warp = self.number(who);
         self.memory.join(&self.clocks[warp]);
@@ -169,7 +170,7 @@ mod tests {
         assert!(!clocks.knows(1, 0, then[0]));
         clocks.met(0, 1);
         assert!(clocks.knows(1, 0, then[0]) && !clocks.knows(0, 1, then[1]));
-        // What it does from now on is not known.
+        // Its later events are not known.
         assert!(!clocks.knows(1, 0, clocks.now(0)));
         assert!(!clocks.knows(2, 0, then[0]));
     }
@@ -184,7 +185,7 @@ mod tests {
         clocks.change_object(0, None, true);
         clocks.found_over(0, WARPS[1]);
         assert!(clocks.knows(1, 0, then));
-        // And whom it tells, by way of the cluster too.
+        // And warps that it releases to, through the cluster barrier too.
         clocks.arrive_at_cluster(WARPS[1]);
         clocks.wait_for_cluster(WARPS[2]);
         clocks.go_on(WARPS[2]);

@@ -1,8 +1,8 @@
-//! The rules that a program must keep for copies and products that use shared memory and tensor memory beside its threads.
+//! Rules that a program must keep for asynchronous copies and MMAs that use shared memory and tensor memory.
 //!
-//! It is here because both machines do such a copy at once, so that the bytes are right where a program does not wait for it: the
-//! interpreter and the simulator say what each warp does, and this says which rule is broken. It knows no instruction of either
-//! language and no byte of memory; nothing that computes a result may enter.
+//! It is here because the interpreter and the simulator execute such a copy at once, so that the bytes are right even
+//! where a program does not wait for it. They report the operations of each warp, and this crate reports the broken
+//! rule. It knows no instruction of either language and no byte of memory; nothing that computes a result may enter.
 
 mod clocks;
 mod tensor;

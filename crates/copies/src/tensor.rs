@@ -1,12 +1,14 @@
-//! Tensor memory among what is under way: products, copies and shifts run beside the threads until a barrier object tells that
-//! they are through; loads and stores run until their warp has waited for them.
+//! Operations in flight on tensor memory: MMAs, copies and shifts are asynchronous until an mbarrier signals their
+//! completion; loads and stores are until their warp has waited for them.
 //!
-//! * What such an operation writes may be touched by whoever has found the phase of its barrier object over, or learned that
-//!   from such a warp. So may what it reads be overwritten, in shared memory too.
-//! * What a load reads, and what a store writes, an operation may touch when the warp has waited for it and has told so.
+//! * Data that such an operation writes may be touched by a warp that has found the phase of its mbarrier complete,
+//!   or that acquired that from such a warp. Likewise data that it reads may be overwritten then, in shared memory
+//!   too.
+//! * Cells that a load reads or a store writes may be used by an operation once the warp has waited for it and
+//!   released.
 //!
-//! Operations on tensor memory are taken to run in the order in which they were started. Fences beside synchronization add
-//! nothing here: without them a program is right on every machine that was seen.
+//! Operations on tensor memory are assumed to run in issue order. Fences in addition to synchronization add nothing
+//! here: without them a program is correct on all hardware that was tested.
 
 use crate::clocks::Who;
 use crate::transfers::{CopyNumber, GOING_ON, Phase, Race, Transfers};
@@ -24,7 +26,7 @@ struct Access {
     stores: bool,
 }
 
-/// What is known of a few cells.
+/// State of a few cells.
 #[derive(Default)]
 struct Cells {
     writer: Option<CopyNumber>,
@@ -32,11 +34,11 @@ struct Cells {
     accesses: Vec<Access>,
 }
 
-/// What is under way in the tensor memories of a cluster.
+/// Operations in flight in the tensor memories of a cluster.
 #[derive(Default)]
 pub(crate) struct TensorState {
     cells: BTreeMap<TensorCell, Cells>,
-    /// Operations that nobody is known to have waited for.
+    /// Operations that no warp is known to have waited for.
     open: Vec<CopyNumber>,
     /// Loads and stores that their warp has not waited for.
     accessed: Vec<(usize, TensorCell)>,
@@ -68,7 +70,7 @@ impl Transfers {
         operation
     }
 
-    /// An operation of this warp meets accesses that may be in flight; with `reads` stores only.
+    /// Checks the accesses in flight that conflict with an operation of this warp; with `reads` stores only.
     fn note_accesses(&mut self, cell: TensorCell, who: Who, reads: bool) {
         let warp = self.clocks.number(who);
         let accesses = self.tensor.cells.get(&cell).map_or(&[][..], |cell| &cell.accesses);
@@ -129,7 +131,7 @@ impl Transfers {
         });
     }
 
-    /// A phase will tell that the operations that a warp has started are through.
+    /// A phase will signal completion of the operations that a warp has started.
     pub fn commit_operations(&mut self, phase: Phase, who: Who) {
         let copies = &self.copies;
         self.tensor.open.retain(|&operation| copies[operation].known.is_empty());

@@ -1,13 +1,15 @@
-//! What copies have under way in shared memory: those of the engine of bulk copies, and those of threads. Copies are done at
-//! once here; the rules that a program must keep because a machine takes its time are checked apart from that.
+//! Copies in flight in shared memory: bulk copies of the engine, and copies of threads. Copies are executed at once
+//! here; the rules that a program must keep because hardware is asynchronous are checked separately.
 //!
-//! * What threads wrote, the engine and products of warp groups see behind a fence between the two ways to memory only.
-//! * What a copy reads may be overwritten when its group has been waited for.
-//! * What a copy writes may be touched by whoever has found the phase of its barrier object over or waited for its group, and
-//!   by whoever learned that from such a warp.
-//! * What a copy overwrites nobody may still use: whoever did has told so, and who starts the copy has learned it.
+//! * The engine and `wgmma` see writes of threads only after a proxy fence.
+//! * The source of a copy may be overwritten once its group has been waited for.
+//! * The target of a copy may be touched by a warp that has found the phase of its mbarrier complete or waited for
+//!   its group, and by warps that acquired that from such a warp.
+//! * The target of a copy must not be in use: its users have released, and the warp that starts the copy has
+//!   acquired.
 //!
-//! The check errs on the side of silence: a fence by any thread counts for all, and lanes of a warp know the same.
+//! The check has false negatives, but no false positives: a fence by any thread counts for all, and all lanes of a
+//! warp know the same.
 
 use crate::clocks::{Clocks, Who};
 use crate::tensor::TensorState;
@@ -16,20 +18,20 @@ use std::collections::BTreeMap;
 /// A rule that is broken.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Race {
-    /// A copy or a product reads what threads wrote, with no fence between the two ways to memory.
+    /// A copy or an MMA reads data that threads wrote, without a proxy fence.
     ProxyFenceMissing,
-    /// Shared memory is overwritten whose copy nobody has waited for.
+    /// Shared memory is overwritten before its copy was waited for.
     SourceOverwritten,
-    /// Shared memory is used before the barrier object of the copy to it, or the wait for it, told that it is there.
+    /// Shared memory is used before the mbarrier of the copy to it, or the wait for it, signals completion.
     CopyNotArrived,
-    /// A copy overwrites shared memory that others may still use: nothing orders them.
+    /// A copy overwrites shared memory that may still be in use: no synchronization orders them.
     TargetInUse,
-    /// Tensor memory is used before the barrier object of the operation that writes it told that it is through.
+    /// Tensor memory is used before the mbarrier of the operation that writes it signals completion.
     ResultNotThere,
     /// Tensor memory is overwritten that an operation may still read.
     OperandOverwritten,
-    /// An operation uses tensor memory whose load or store the warp has not waited for, or not told of; or a load uses what
-    /// a store of its own warp may not have written.
+    /// An operation uses tensor memory whose load or store the warp has not waited for, or not signalled; or a load
+    /// uses data that a store of its own warp may not have written.
     AccessGoingOn,
 }
 
@@ -41,14 +43,14 @@ pub const RANK_BIT: u32 = 24;
 pub struct Bytes {
     /// The rank of the block.
     pub rank: u32,
-    /// Where they begin.
+    /// Start address.
     pub start: u64,
-    /// How many there are.
+    /// Byte count.
     pub size: u64,
 }
 
 impl Bytes {
-    /// The address that names the block too.
+    /// The address, with the rank of the block in it.
     pub fn address(&self) -> u64 {
         u64::from(self.rank) << RANK_BIT | self.start
     }
@@ -59,7 +61,7 @@ impl Bytes {
     }
 }
 
-/// Bytes at an address of shared memory that names its block.
+/// Bytes at a shared address with the rank of its block.
 pub fn shared_bytes(address: u64, size: u32) -> Bytes {
     let (rank, start) = ((address >> RANK_BIT) as u32, address & ((1 << RANK_BIT) - 1));
     Bytes { rank, start, size: size.into() }
@@ -68,10 +70,10 @@ pub fn shared_bytes(address: u64, size: u32) -> Bytes {
 /// Bytes of a cell: no copy moves fewer.
 const CELL: u64 = 4;
 
-/// The time of a use that is still going on.
+/// The time of a use that is still in flight.
 pub(crate) const GOING_ON: u32 = u32::MAX;
 
-/// A phase of a barrier object: its address, and the parity that is waited for.
+/// A phase of an mbarrier: its address, and the parity that is waited for.
 pub type Phase = (u64, bool);
 
 /// A copy that reads shared memory.
@@ -89,11 +91,11 @@ pub(crate) struct Writing {
     pub who: Who,
     /// The group that it was closed in, if it belongs to groups.
     group: Option<u32>,
-    /// Who has found out that it is there, and when.
+    /// Warps that know of its completion, and since when.
     pub known: Vec<(usize, u32)>,
 }
 
-/// A copy under way: its place in the list of them all.
+/// A copy in flight: its index in the list of all.
 pub type CopyNumber = usize;
 
 /// The last use of a cell by a warp.
@@ -104,7 +106,7 @@ struct Use {
     pc: u32,
 }
 
-/// What is known of a few bytes.
+/// State of a few bytes.
 #[derive(Clone, Default)]
 struct Cell {
     /// The copy that wrote them last.
@@ -114,38 +116,38 @@ struct Cell {
     readers: Vec<CopyNumber>,
 }
 
-/// What is under way in a cluster, and which rules were broken by the instruction at hand.
+/// Operations in flight in a cluster, and the rules that the current instruction broke.
 #[derive(Default)]
 pub struct Transfers {
-    /// Whether the kernel has copies or products that read shared memory on their own.
+    /// True if the kernel has copies or MMAs that read shared memory asynchronously.
     watched: bool,
     pub(crate) clocks: Clocks,
-    /// By block, who wrote each byte since the last fence: place of the instruction and one, or zero.
+    /// By block, the last writer of each byte since the last fence: instruction index plus one, or zero.
     written: BTreeMap<u32, Vec<u32>>,
     reading: Vec<Reading>,
     pub(crate) copies: Vec<Writing>,
-    /// What is under way in tensor memory.
+    /// Operations in flight in tensor memory.
     pub(crate) tensor: TensorState,
-    /// Barrier objects of the older format, which are looked at with plain loads.
+    /// mbarriers of the older format, which are read with plain loads.
     counted: Vec<Bytes>,
-    /// Copies that belong to groups and that nobody has waited for.
+    /// Copies that belong to groups and were not waited for.
     grouped: Vec<CopyNumber>,
-    /// Copies by the phase that tells of them.
+    /// Copies by the phase that signals them.
     by_phase: BTreeMap<Phase, Vec<CopyNumber>>,
     cells: BTreeMap<u32, Vec<Cell>>,
     /// Groups that each warp has closed.
     groups: BTreeMap<Who, u32>,
-    /// What is wrong, and with which other instruction.
+    /// Broken rules, each with the other instruction.
     pub found: Vec<(Race, u32)>,
 }
 
 impl Transfers {
-    /// Whether the rules are followed.
+    /// True if the rules are checked.
     pub fn is_watched(&self) -> bool {
         self.watched
     }
 
-    /// Nothing is under way.
+    /// Nothing is in flight.
     pub fn new(watched: bool, blocks: usize, warps_of_block: usize) -> Transfers {
         Transfers { watched, clocks: Clocks::new(blocks, warps_of_block), ..Transfers::default() }
     }
@@ -177,7 +179,7 @@ impl Transfers {
         self.found.extend(early.map(|copy| (Race::CopyNotArrived, self.copies[copy].pc)));
     }
 
-    /// A warp uses the bytes until then.
+    /// A warp uses the bytes until `then`.
     fn use_cells(&mut self, bytes: Bytes, pc: u32, who: Who, then: u32) {
         let warp = self.clocks.number(who);
         for cell in self.cells(bytes) {
@@ -205,7 +207,7 @@ impl Transfers {
         }
     }
 
-    /// A thread arrives at a barrier object of the older format. Whoever loads it learns of that.
+    /// A thread arrives at an mbarrier of the older format. A warp that loads it acquires from that.
     pub fn count_arrival(&mut self, object: Bytes, who: Who) {
         if self.watched {
             self.clocks.change_object(object.address(), Some(who), true);
@@ -230,7 +232,7 @@ impl Transfers {
         self.found.extend(reader.map(|one| (Race::SourceOverwritten, one.pc)));
     }
 
-    /// The bytes change: operations on tensor memory that read them must be through, as far as the warp knows.
+    /// The bytes change: operations on tensor memory that read them must be complete, as far as the warp knows.
     fn overwrite_operands(&mut self, bytes: Bytes, who: Who, race: Race) {
         let warp = self.clocks.number(who);
         let mut readers: Vec<CopyNumber> =
@@ -252,7 +254,7 @@ impl Transfers {
         }
     }
 
-    /// A read that goes another way to memory than those of threads.
+    /// A read through another proxy than that of threads.
     fn read_apart(&mut self, bytes: Bytes, who: Who) {
         self.note_early(bytes, who);
         if let Some(memory) = self.written.get(&bytes.rank) {
@@ -268,13 +270,13 @@ impl Transfers {
             return;
         }
         self.read_apart(bytes, who);
-        // Where a barrier object tells that the copy is there, it tells that it was read.
+        // An mbarrier that signals the copy also signals that its source was read.
         if grouped {
             self.reading.push(Reading { bytes, pc, who, group: None });
         }
     }
 
-    /// A product of a warp group reads shared memory, and goes on doing so.
+    /// A `wgmma` reads shared memory, asynchronously.
     pub fn product_reads(&mut self, bytes: Bytes, pc: u32, who: Who) {
         if self.watched {
             self.read_apart(bytes, who);
@@ -282,7 +284,7 @@ impl Transfers {
         }
     }
 
-    /// A product that read these bytes is through.
+    /// A `wgmma` that read these bytes is complete.
     pub fn product_ends(&mut self, bytes: Bytes, who: Who) {
         if self.watched {
             let warp = self.clocks.number(who);
@@ -292,7 +294,7 @@ impl Transfers {
         }
     }
 
-    /// A warp starts a copy to shared memory, of which a phase tells, or else the group that it will be closed in.
+    /// A warp starts a copy to shared memory, which a phase signals, or else the group that it will be closed in.
     pub fn start(&mut self, pc: u32, who: Who, phase: Option<Phase>) -> CopyNumber {
         let id = self.begin_copy(pc, who);
         if self.watched {
@@ -304,7 +306,7 @@ impl Transfers {
         id
     }
 
-    /// The number of what begins now.
+    /// The index of a new copy.
     pub(crate) fn begin_copy(&mut self, pc: u32, who: Who) -> CopyNumber {
         let id = self.copies.len();
         if self.watched {
@@ -315,12 +317,12 @@ impl Transfers {
 
     fn tell_by(&mut self, phase: Phase, copy: CopyNumber) {
         let told = self.by_phase.entry(phase).or_default();
-        // Those of the phase before the last one, which has the same parity, have been found there.
+        // Those of the phase before the last one, which has the same parity, were found complete there.
         told.retain(|&other| self.copies[other].known.is_empty());
         told.push(copy);
     }
 
-    /// The copies of a warp that belong to groups will be told of by a phase as well.
+    /// A phase will also signal the copies of a warp that belong to groups.
     pub fn tell_copies_by(&mut self, phase: Phase, who: Who) {
         let copies = self.grouped.clone();
         for copy in copies {
@@ -332,14 +334,14 @@ impl Transfers {
         }
     }
 
-    /// A phase will tell of a copy, if it does not yet.
+    /// A phase will signal a copy, if it does not already.
     pub(crate) fn tell_once(&mut self, phase: Phase, copy: CopyNumber) {
         if !self.by_phase.entry(phase).or_default().contains(&copy) {
             self.tell_by(phase, copy);
         }
     }
 
-    /// Nothing more is known of the copies of a warp: what tells of them is not followed.
+    /// Treats the copies of a warp as complete: their completion is not tracked.
     pub fn forget_copies(&mut self, who: Who) {
         let warp = self.clocks.number(who);
         for &copy in &self.grouped {
@@ -373,26 +375,26 @@ impl Transfers {
         self.mark_written(bytes, 0);
     }
 
-    /// A warp arrives at a barrier of its block; with `waits` it goes on when all have met there.
+    /// A warp arrives at a barrier of its block; with `waits` it continues when all have arrived.
     pub fn arrive(&mut self, who: Who, barrier: usize, waits: bool) {
         if self.watched {
             self.clocks.arrive(who, barrier, waits);
         }
     }
 
-    /// All have met at a barrier of a block.
+    /// All have arrived at a barrier of a block.
     pub fn met(&mut self, rank: u32, barrier: usize) {
         self.clocks.met(rank, barrier);
     }
 
-    /// A barrier object changes: by whose arrival, if it was one, and whether its phase is over with that.
+    /// An mbarrier changes: by the arrival of `who`, if it was one, and `over` if that completes the phase.
     pub fn change_object(&mut self, object: u64, who: Option<Who>, over: bool) {
         if self.watched {
             self.clocks.change_object(object, who, over);
         }
     }
 
-    /// A warp finds a phase over.
+    /// A warp finds a phase complete.
     pub fn phase_over(&mut self, phase: Phase, who: Who) {
         if self.watched {
             self.clocks.found_over(phase.0, who);
@@ -401,7 +403,7 @@ impl Transfers {
         }
     }
 
-    /// A warp finds out that a copy is there.
+    /// A warp learns that a copy is complete.
     fn find_out(&mut self, copy: CopyNumber, who: Who) {
         let warp = self.clocks.number(who);
         if !self.has_come(copy, warp) {
@@ -410,14 +412,14 @@ impl Transfers {
         }
     }
 
-    /// A warp executes something.
+    /// A warp executes an instruction.
     pub fn go_on(&mut self, who: Who) {
         if self.watched {
             self.clocks.go_on(who);
         }
     }
 
-    /// A fence between the ways of threads and of copies to memory.
+    /// A proxy fence.
     pub fn fence(&mut self) {
         self.written.clear();
     }
@@ -436,7 +438,7 @@ impl Transfers {
         }
     }
 
-    /// A warp does what others may learn from through memory, or learns itself.
+    /// A warp releases or acquires through memory.
     pub fn through_memory(&mut self, who: Who) {
         if self.watched {
             self.clocks.through_memory(who);
@@ -460,7 +462,7 @@ impl Transfers {
         }
     }
 
-    /// A warp has waited for all of its groups but the last so many.
+    /// A warp has waited for all of its groups except the last `left`.
     pub fn wait_for_groups(&mut self, who: Who, left: u32) {
         let through = self.groups.get(&who).copied().unwrap_or(0).saturating_sub(left);
         let done = |group: Option<u32>| group.is_some_and(|group| group <= through);

@@ -1,4 +1,4 @@
-//! Reads a cubin and writes it again from what the reader understood: `rewrite IN OUT`. Comparing the two files
+//! Reads a cubin and writes it again from the parsed data: `rewrite IN OUT`. Comparing the two files
 //! with other tools shows what reader or writer miss. A development aid; nothing depends on it.
 
 use oriole_cubin::*;

@@ -1,6 +1,5 @@
-//! The attributes of `.nv.info` sections: their codes and names, and the type-length-value form in which they
-//! (and the entries of `.nv.compat`) are stored. What a payload means for a kernel is the business of reader and
-//! writer.
+//! The attributes of `.nv.info` sections: their codes and names, and the type-length-value encoding of them (and of
+//! the entries of `.nv.compat`). Reader and writer interpret the payloads.
 
 use crate::elf::Bytes;
 
@@ -104,7 +103,8 @@ impl Attribute {
         NAMES.iter().find(|row| row.0 == self.code).map(|row| row.1)
     }
 
-    /// The payload as 32-bit words: sized bytes in groups of four (a remainder is dropped), a half or byte widened.
+    /// The payload as 32-bit words: sized bytes in groups of four (a remainder is dropped), a 16-bit value or byte
+    /// widened.
     pub fn to_words(&self) -> Vec<u32> {
         match &self.payload {
             Payload::None => Vec::new(),
@@ -118,11 +118,11 @@ impl Attribute {
     }
 }
 
-/// Attributes as they are stored, one after the other.
+/// Attributes as they are stored, concatenated.
 #[derive(Default)]
 pub(crate) struct Attributes {
     bytes: Bytes,
-    /// The first attribute whose payload is longer than its field of 16 bits can say.
+    /// The first attribute whose payload is too long for its 16-bit length field.
     too_long: Option<u8>,
 }
 

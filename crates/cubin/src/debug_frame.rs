@@ -6,54 +6,54 @@ use crate::image::{CalleeSaved, FrameRow, FrameRule};
 use crate::rules::Rules;
 use oriole_debug_info::MachineRegister;
 
-/// What the section says of one function.
+/// Frame information of one function.
 pub(crate) struct Frame<'a> {
     /// Size of the function in bytes of code.
     pub size: u64,
     /// Bytes of stack frame.
     pub frame_size: u32,
-    /// What is true from where on; without rows, the frame is there behind the first instruction.
+    /// Frame rules by offset; without rows, the frame is set up after the first instruction.
     pub rows: &'a [FrameRow],
     /// Offset of the function in the text.
     pub offset: u64,
-    /// Where the caller goes on.
+    /// The return address.
     pub back: Back,
 }
 
-/// What leads back to the caller.
+/// Return address of a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Back {
     /// Nothing: it is a kernel.
     Nowhere,
-    /// A register pair with an offset in the text, of functions inside a kernel.
+    /// A register pair with a text offset, for functions inside a kernel.
     Offset(u8),
     /// A register pair with an address.
     Address(u8),
 }
 
-/// An address field: where in the section, and what is added to the kernel's address there.
+/// An address field: its offset in the section, and the addend to the kernel's address.
 pub(crate) struct AddressField {
     /// Offset in the section.
     pub at: u64,
     /// Offset in the kernel's text.
     pub addend: u64,
-    /// What of the function it is.
+    /// The address that it holds.
     pub what: AddressKind,
 }
 
-/// What an address field holds.
+/// Kinds of address fields.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AddressKind {
-    /// A place in the text.
+    /// A text offset.
     Place,
     /// The size of the function.
     Size,
-    /// Where its common entry is in the section.
+    /// Offset of its common entry in the section.
     Common,
 }
 
 const DW64: u32 = 0xffff_ffff;
-/// The number behind the last general register: it means the return address.
+/// The register number after the last general register: it means the return address.
 const RETURN_PSEUDO_REGISTER: MachineRegister = MachineRegister::general(u8::MAX);
 /// The stack pointer `R1`.
 const STACK_POINTER: MachineRegister = MachineRegister::general(1);
@@ -65,7 +65,7 @@ const ADVANCE_LOC4: u8 = 0x04;
 const OFFSET_EXTENDED: u8 = 0x05;
 const RESTORE_EXTENDED: u8 = 0x06;
 const REGISTER: u8 = 0x09;
-/// Offsets in code are told in units of so many bytes, those of data downward in units of so many.
+/// Alignment factors: units of code offsets, and of negative data offsets.
 const CODE_ALIGNMENT: u32 = 4;
 const DATA_ALIGNMENT: u32 = 4;
 /// Bytes of the instruction that sets up the stack pointer.
@@ -87,7 +87,7 @@ fn uleb(out: &mut Bytes, mut value: u64) {
     }
 }
 
-/// Begins an entry; gives where its 64-bit length is to stand.
+/// Begins an entry; returns the offset of its 64-bit length field.
 fn begin(out: &mut Bytes) -> usize {
     out.u32(DW64);
     let at = out.len();
@@ -95,7 +95,8 @@ fn begin(out: &mut Bytes) -> usize {
     at
 }
 
-/// Ends the entry whose length stands there: its body is padded, so that entries end on multiples of 8 bytes.
+/// Ends the entry whose length field is at `length_at`: its body is padded, so that entries end on multiples of 8
+/// bytes.
 fn end(out: &mut Bytes, length_at: usize) {
     // Entries begin on such a multiple too, since all before are padded.
     out.align(8);
@@ -103,8 +104,8 @@ fn end(out: &mut Bytes, length_at: usize) {
     out.patch(length_at, &length.to_le_bytes());
 }
 
-/// Whether a callee gives each register back as it found it, in the order of the reference, which tells neither of `P1` nor of
-/// `UP1`. A kernel has no caller: nobody asks what it keeps.
+/// The preservation of each register by a callee, in the order of ptxas, which omits `P1` and `UP1`. A kernel has no
+/// caller, so its registers do not matter.
 fn kept_registers(
     rules: &Rules,
     saved: &CalleeSaved,
@@ -167,8 +168,9 @@ fn append_rows(out: &mut Bytes, rows: &[FrameRow]) {
     }
 }
 
-/// Appends the two entries of one function; gives its address fields: places in the text, and what a linker must know that
-/// moves entries or leaves functions out. `saved` is what functions keep, if the common entry is to tell of every register.
+/// Appends the two entries of one function; returns its address fields: code addresses, and those that a linker needs
+/// to move entries or drop functions. `saved` lists callee-saved registers, if the common entry is to describe every
+/// register.
 pub(crate) fn append(
     out: &mut Bytes,
     frame: &Frame<'_>,
@@ -185,7 +187,7 @@ pub(crate) fn append(
     out.u8(DEF_CFA);
     register(out, STACK_POINTER);
     out.u8(0);
-    // Functions inside a kernel keep what a convention of their own says.
+    // Functions inside a kernel have a private convention.
     let saved = saved.filter(|_| !matches!(frame.back, Back::Offset(_)));
     if let Some(saved) = saved {
         for (number, is_kept) in kept_registers(rules, saved, frame.back == Back::Nowhere) {

@@ -1,23 +1,23 @@
-//! The numbers of the ELF container as this chip family uses them, and the little-endian byte buffer that
-//! sections are written with. Nothing about kernels enters here.
+//! ELF constants as this chip family uses them, and the little-endian byte buffer that sections are written with.
+//! Nothing about kernels enters here.
 
 pub(crate) const EI_OSABI_CUDA: u8 = 0x41;
-/// That of files up to format version 7.
+/// The ABI of files up to format version 7.
 pub(crate) const EI_OSABI_CUDA_V7: u8 = 0x33;
 /// The flag of addresses of 64 bits in files of format version 7.
 pub(crate) const EF_CUDA_V7_64_BIT: u32 = 0x500;
-/// Where their flags have the virtual architecture.
+/// Position of the virtual architecture in their flags.
 pub(crate) const EF_CUDA_V7_VIRTUAL_SHIFT: u32 = 16;
-/// Where the flags of a section of code have the count of barriers in such files, seven bits of it.
+/// Position of the barrier count in the flags of a code section in such files, seven bits.
 pub(crate) const SHF_CUDA_V7_BARRIERS_SHIFT: u32 = 20;
 pub(crate) const ABI_VERSION: u8 = 8;
 pub(crate) const ABI_VERSION_7: u8 = 7;
 pub(crate) const EM_CUDA: u16 = 190;
 pub(crate) const ET_REL: u16 = 1;
 pub(crate) const ET_EXEC: u16 = 2;
-/// A whole program that a linker completes.
+/// A whole-program file that a linker completes.
 pub(crate) const ET_CUDA_EXTENSIBLE: u16 = 0xff00;
-/// The section of variables of which the linker keeps one of several.
+/// The section of variables of which the linker keeps one definition.
 pub(crate) const SHN_COMMON: u16 = 0xfff2;
 
 pub(crate) const SHT_PROGBITS: u32 = 1;

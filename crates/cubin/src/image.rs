@@ -1,28 +1,28 @@
-//! What a finished module is before it becomes a file: kernels with their code and facts, variables, undefined
-//! functions. Plain data without behaviour; symbolic references are indices into the module's own lists, so that
-//! nothing here depends on the order of symbols in a file.
+//! The finished module before it becomes a file: kernels with code and properties, variables, undefined functions.
+//! Plain data without behaviour; symbolic references are indices into the module's own lists, so that nothing here
+//! depends on the symbol order of a file.
 
 use crate::RelocationKind;
 use oriole_chip::texture::{DescriptorTable, OpaqueKind};
 use oriole_sass::InstructionWord;
 use triomphe::Arc;
 
-/// How the code of a module is put into sections, and what is left to others.
+/// Output form: the sections of the code, and the work left to a linker.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Form {
-    /// An executable: the code of each kernel holds clones of what it calls.
+    /// An executable: the code of each kernel contains clones of its callees.
     #[default]
     Whole,
-    /// An executable that a linker completes: as a whole one, but what other files define is named by relocations.
+    /// An executable that a linker completes: whole-program output with relocations for external symbols.
     Extensible,
-    /// For a linker: each function has a section of its own, and relocations name what is elsewhere.
+    /// For a linker: each function has a section of its own, and relocations reference external symbols.
     Relocatable,
 }
 
 /// A module ready to be written.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Module {
-    /// Into what sections its code goes.
+    /// The sections for its code.
     pub form: Form,
     /// SM number of the chip, 90 for sm_90.
     pub sm: u16,
@@ -30,9 +30,9 @@ pub struct Module {
     pub accelerated: bool,
     /// SM number of the PTX `.target`; at most `sm`.
     pub virtual_sm: u16,
-    /// Who made the file.
+    /// The tool that made the file.
     pub tool: Tool,
-    /// Kernels in source order, and functions with sections of their own; shared with whoever made them.
+    /// Kernels in source order, and functions with sections of their own; shared with the caller.
     pub kernels: Vec<Arc<KernelImage>>,
     /// Variables of user constant memory, bank 3; `Variable::offset` is theirs.
     pub constants: Vec<Variable>,
@@ -44,68 +44,69 @@ pub struct Module {
     pub opaque: Vec<Opaque>,
     /// The 8-byte slots of constant bank 4, in order: code reads slot `i` at `c[4][8 * i]`.
     pub slots: Vec<Slot>,
-    /// Sections for debuggers, in the order of the file.
+    /// Debug sections, in file order.
     pub debug: Arc<Vec<DebugSection>>,
-    /// What functions keep for their callers, in a module for debuggers: frames then tell it of every register.
+    /// Callee-saved registers, in a debug build: frames then describe every register.
     pub callee_saved: Option<CalleeSaved>,
-    /// Variables of shared memory that kernels of other files may see, or that functions have; the linker places them.
+    /// Shared-memory variables that kernels of other files may access, or that functions have; the linker places
+    /// them.
     pub shared: Vec<Variable>,
-    /// Names that other files define: what is declared of them.
+    /// Names that other files define, with their declarations.
     pub undefined: Vec<Undefined>,
     /// Shared variables with places, in a whole module with functions in sections of their own.
     pub placed_shared: Vec<PlacedShared>,
-    /// What those of them are aligned to, together, that are of no kernel alone.
+    /// Common alignment of those undefined shared variables that no single kernel owns.
     pub common_shared_alignment: u64,
 }
 
-/// The registers that a function gives back as it found them.
+/// Callee-saved registers of functions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CalleeSaved {
     /// General registers but the stack pointer, bit n of word k for register `64 k + n`.
     pub general: [u64; 4],
-    /// The first of the uniform registers that it keeps.
+    /// The first callee-saved uniform register.
     pub first_uniform: u8,
 }
 
 impl CalleeSaved {
-    /// Whether the general register is kept.
+    /// True if the general register is callee-saved.
     pub fn has_general(&self, number: u8) -> bool {
         self.general[usize::from(number / 64)] >> (number % 64) & 1 != 0
     }
 }
 
-/// A shared variable that has a place.
+/// A shared variable with an offset.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct PlacedShared {
     /// The variable; `Variable::offset` counts from the end of the system's part.
     pub variable: Variable,
-    /// The kernel in whose section it is told, index into [`Module::kernels`]; `None` if it is of no kernel alone.
+    /// The kernel whose section holds it, index into [`Module::kernels`]; `None` if no single kernel owns it.
     pub kernel: Option<usize>,
 }
 
-/// A section for debuggers: no memory of the chip holds it.
+/// A debug section: no memory of the chip holds it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct DebugSection {
     /// Its name, with the dot.
     pub name: String,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// What linkers and loaders complete in it.
+    /// Addresses that linkers and loaders fill in.
     pub addresses: Vec<DebugAddress>,
 }
 
-/// A place in a debug section that holds an address.
+/// An address in a debug section.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DebugAddress {
     /// Offset in the section.
     pub offset: u64,
-    /// What it points to.
+    /// Its target.
     pub target: DebugTarget,
     /// Bytes added to the address.
     pub addend: i64,
 }
 
-/// What a debug section refers to.
+/// Targets of references in a debug section.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DebugTarget {
     /// Code or a variable, by an address of eight bytes.
@@ -114,11 +115,11 @@ pub enum DebugTarget {
     Section(usize),
     /// `Module::shared[i]`, which a linker places, by an address of eight bytes from the end of the system's part.
     Shared(usize),
-    /// `KernelImage::own_shared[i]` of `Module::kernels[code]`, in the same way.
+    /// `KernelImage::own_shared[i]` of `Module::kernels[code]`, likewise.
     OwnShared {
-        /// Whose variable it is.
+        /// The owner of the variable.
         code: usize,
-        /// Which of them.
+        /// Its index there.
         index: usize,
     },
 }
@@ -128,9 +129,9 @@ pub enum DebugTarget {
 pub struct Undefined {
     /// Name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: UndefinedKind,
-    /// Bytes of a variable, as far as they are known.
+    /// Bytes of a variable, if known.
     pub size: u64,
     /// The types of results and parameters of a function; empty of a variable.
     pub prototype: String,
@@ -143,9 +144,9 @@ pub enum UndefinedKind {
     Function,
     /// A variable of global memory.
     Global,
-    /// One of constant memory.
+    /// A variable of constant memory.
     Constant,
-    /// One of shared memory.
+    /// A variable of shared memory.
     Shared,
 }
 
@@ -162,16 +163,16 @@ pub struct Tool {
     pub arguments: String,
 }
 
-/// A texture, sampler or surface of the module: it lies in no memory.
+/// A texture, sampler or surface of the module: it has no memory.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Opaque {
     /// Name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: OpaqueKind,
 }
 
-/// How a symbol is seen by others.
+/// Visibility of a symbol to other files.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Binding {
     /// Inside the file only.
@@ -202,24 +203,24 @@ pub enum SymbolRef {
     DescriptorSize(DescriptorTable),
     /// The bytes of all constants of the program, which the linker knows.
     ConstantSize,
-    /// `KernelImage::names[i]` of the code at hand, in whatever file it is defined.
+    /// `KernelImage::names[i]` of the current code, in whatever file it is defined.
     Named(usize),
-    /// The code at hand.
+    /// The current code.
     Own,
-    /// `KernelImage::own_shared[i]` of the code at hand.
+    /// `KernelImage::own_shared[i]` of the current code.
     OwnShared(usize),
-    /// `KernelImage::parameters[i]` of the code at hand, a texture, sampler or surface.
+    /// `KernelImage::parameters[i]` of the current code, a texture, sampler or surface.
     OwnParameter(usize),
-    /// Constant bank 2 of the code at hand.
+    /// Constant bank 2 of the current code.
     OwnConstants,
-    /// What the loader adds to the addresses of functions.
+    /// Offset that the loader adds to function addresses.
     FunctionTable,
 }
 
 /// An 8-byte slot of constant bank 4 that the loader fills with an address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Slot {
-    /// What it points to.
+    /// Its target.
     pub target: SymbolRef,
     /// Bytes added to the address.
     pub addend: i64,
@@ -251,67 +252,67 @@ pub struct Variable {
 pub struct Pointer {
     /// Offset in the variable.
     pub offset: u64,
-    /// What it points to.
+    /// Its target.
     pub target: SymbolRef,
     /// Bytes added to the address.
     pub addend: i64,
     /// A generic address instead of one of the target's own space.
     pub generic: bool,
-    /// The number of the one byte that is taken of the address, from 0 (the lowest) to 7; `None` for all of it.
+    /// The index of the one byte of the address, from 0 (the lowest) to 7; `None` for all of it.
     pub byte: Option<u8>,
 }
 
 impl Pointer {
-    /// Where in the variable it ends.
+    /// Its end offset in the variable.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(if self.byte.is_some() { 1 } else { 8 })
     }
 }
 
-/// What a section of code is.
+/// Kinds of code sections.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum CodeKind {
     /// A kernel.
     #[default]
     Kernel,
-    /// A function, which others call.
+    /// A function, which other code calls.
     Function,
 }
 
-/// A kernel: its code with all cloned functions and helpers, and the facts the driver and the tools ask for; or a function
-/// with a section of its own.
+/// A kernel: its code with all cloned functions and helpers, and its properties for the driver and the tools; or a
+/// function with a section of its own.
 ///
 /// Offsets of instructions are bytes from the start of the kernel's text.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct KernelImage {
     /// Name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: CodeKind,
     /// Binding of its symbol.
     pub binding: Binding,
     /// Instruction words, without the closing self branch and padding: the writer adds those.
     pub code: Vec<InstructionWord>,
-    /// Offset of the kernel's own first instruction, behind what the chip asks for at the entry.
+    /// Offset of the kernel's own first instruction, after the entry sequence of the chip.
     pub own_start: u32,
     /// Cloned callees and helpers inside the code, by ascending offset.
     pub functions: Vec<InnerFunction>,
-    /// General registers used: the highest number and one.
+    /// General registers used: the highest index plus one.
     pub registers: u32,
     /// Bytes of the kernel's own stack frame.
     pub frame_size: u32,
-    /// What of the frame is true where, by offset, of code for debuggers.
+    /// Frame rules by offset, for debug builds.
     pub frame_rows: Vec<FrameRow>,
-    /// Bytes of the frame and the deepest call chain; `None` where recursion hides it.
+    /// Bytes of the frame and the deepest call chain; `None` if recursion makes it unknown.
     pub stack_size: Option<u32>,
-    /// Named barriers used: the highest number and one.
+    /// Named barriers used: the highest index plus one.
     pub barriers: u8,
     /// Bytes of static shared variables, without the reserved part; `None` if no shared memory is used at all,
     /// `Some(0)` if only dynamic shared memory is.
     pub shared_size: Option<u32>,
     /// Largest alignment of the shared variables in bytes.
     pub shared_alignment: u32,
-    /// The source of the code names a shared variable, whatever became of that.
+    /// The source of the code names a shared variable, used or not.
     pub names_shared: bool,
     /// The code has the address of a shared variable in it.
     pub addresses_shared: bool,
@@ -346,7 +347,7 @@ pub struct KernelImage {
     pub has_call: bool,
     /// Undefined functions called: indices into `Module::externs`.
     pub externs: Vec<usize>,
-    /// Kernels whose descriptors it reads from bank 4, by which it launches them.
+    /// Kernels that it launches, by descriptors in bank 4.
     pub launched: Vec<SymbolRef>,
     /// Offsets of the calls of undefined functions.
     pub syscalls: Vec<u32>,
@@ -358,23 +359,23 @@ pub struct KernelImage {
     pub mbarrier_count: u16,
     /// `setmaxnreg` occurs.
     pub reconfigures_registers: bool,
-    /// What it does with tensor memory.
+    /// Use of tensor memory.
     pub tensor_memory: TensorMemory,
     /// Sparse-matrix mask of the attribute of that name; 0 as a rule.
     pub sparse_mma_mask: u16,
     /// Its parameters that are textures, samplers or surfaces.
     pub opaque_parameters: Vec<OpaqueParameter>,
-    /// The slots behind the parameters with the header indices of textures, samplers and surfaces.
+    /// The slots after the parameters with the header indices of textures, samplers and surfaces.
     pub headers: Vec<HeaderSlot>,
     /// Addresses that the linker or the loader writes into the code.
     pub relocations: Vec<TextRelocation>,
-    /// What the relocations name beyond this code.
+    /// External names that the relocations reference.
     pub names: Vec<String>,
     /// Shared variables that a linker places: of the code alone.
     pub own_shared: Vec<Variable>,
-    /// For a linker: the types of results and parameters of what the code calls through pointers.
+    /// For a linker: the prototypes of indirect callees.
     pub pointed_prototypes: Vec<String>,
-    /// The same of the function itself; empty of a kernel.
+    /// The prototype of the function itself; empty for a kernel.
     pub prototype: String,
 }
 
@@ -383,21 +384,21 @@ pub struct KernelImage {
 pub struct FrameRow {
     /// Offset of the first instruction before which it is true.
     pub offset: u32,
-    /// What is true.
+    /// The rule.
     pub rule: FrameRule,
 }
 
-/// Where a frame is, or what its caller had in a general register.
+/// Position of a frame, or the caller's value of a general register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FrameRule {
-    /// The frame ends so many bytes behind what the register points to.
+    /// The frame ends this many bytes after the address in the register.
     Frame {
         /// The register.
         register: u8,
         /// Bytes.
         bytes: u32,
     },
-    /// The caller's value of the register is in the frame, so many bytes before its end.
+    /// The caller's value of the register is in the frame, this many bytes before its end.
     Saved {
         /// The register.
         register: u8,
@@ -408,7 +409,7 @@ pub enum FrameRule {
     Held {
         /// The register.
         register: u8,
-        /// The other one.
+        /// The other register.
         by: u8,
     },
     /// The register has it back.
@@ -417,14 +418,14 @@ pub enum FrameRule {
     Lost(u8),
 }
 
-/// What a kernel does with tensor memory.
+/// Use of tensor memory by a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct TensorMemory {
-    /// It does something in a group of one block.
+    /// It has operations of a one-block group.
     pub alone: bool,
-    /// It does something in a group of two blocks.
+    /// It has operations of a two-block group.
     pub in_pairs: bool,
-    /// It takes columns, gives them back, or says that it takes no more.
+    /// It allocates columns, frees them, or relinquishes allocation.
     pub takes_columns: bool,
     /// It reads or writes tensor memory.
     pub reaches: bool,
@@ -446,7 +447,7 @@ pub struct InnerFunction {
 }
 
 impl KernelImage {
-    /// Whether it is a kernel.
+    /// True for a kernel.
     pub fn is_kernel(&self) -> bool {
         self.kind == CodeKind::Kernel
     }
@@ -455,7 +456,7 @@ impl KernelImage {
 /// The limit on the block that the source states.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Bound {
-    /// None.
+    /// No launch requirement.
     #[default]
     None,
     /// `.maxntid`.
@@ -464,7 +465,7 @@ pub enum Bound {
     Exactly([u32; 3]),
 }
 
-/// What stands for an offset of a parameter that lies in no memory.
+/// Offset of a parameter that has no memory.
 pub const NO_OFFSET: u32 = 0xffff;
 
 /// A kernel parameter.
@@ -474,16 +475,16 @@ pub struct Parameter {
     pub offset: u32,
     /// Size in bytes; of an opaque type 0.
     pub size: u32,
-    /// Stated alignment of what a `.ptr` parameter points to, in bytes; 0 or 1 for none.
+    /// Declared alignment of the pointee of a `.ptr` parameter, in bytes; 0 or 1 for none.
     pub pointee_alignment: u32,
     /// Stated space of a `.ptr` parameter.
     pub space: ParameterSpace,
 }
 
-/// A parameter that is a texture, sampler or surface: it lies in no memory, and has a symbol of its kernel's.
+/// A texture, sampler or surface parameter: it has no memory, and has a symbol of its kernel.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OpaqueParameter {
-    /// Its number in [`KernelImage::parameters`], which says what it is.
+    /// Its index in [`KernelImage::parameters`], which holds its kind.
     pub number: usize,
     /// Name.
     pub name: String,
@@ -494,20 +495,20 @@ pub struct OpaqueParameter {
 pub struct HeaderSlot {
     /// Offset in the bank, in bytes.
     pub offset: u32,
-    /// Whose header it is.
+    /// The owner of the header.
     pub header: Header,
 }
 
-/// What has a header.
+/// Objects with a header.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Header {
     /// `Module::opaque[i]`.
     Module(usize),
-    /// `KernelImage::parameters[i]` of the kernel at hand.
+    /// `KernelImage::parameters[i]` of the current kernel.
     Parameter(usize),
 }
 
-/// What a parameter is: the state space that a `.ptr` parameter names, or an opaque type.
+/// Kind of a parameter: the state space that a `.ptr` parameter names, or an opaque type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum ParameterSpace {
     /// No `.ptr`.
@@ -556,9 +557,9 @@ pub struct Mbarrier {
 pub struct TextRelocation {
     /// Offset of the instruction.
     pub offset: u32,
-    /// Which field it patches.
+    /// The field that it patches.
     pub kind: RelocationKind,
-    /// What it points to.
+    /// Its target.
     pub target: SymbolRef,
     /// Bytes added.
     pub addend: i64,

@@ -1,7 +1,7 @@
-//! The cubin container: the plain data of a finished module, its ELF writer, and a reader for anybody's cubins.
+//! The cubin format: the plain data of a finished module, its ELF writer, and a reader for cubins of any producer.
 //!
-//! It is here so that one place knows sections, symbols, `nv.info` attributes and relocations. No instruction
-//! is decoded here and no compiler stage is known: code is instruction words, facts about it come as plain data.
+//! It is here so that one crate knows sections, symbols, `nv.info` attributes and relocations. No instruction is
+//! decoded here and no compiler stage is known: code is instruction words, its properties are plain data.
 
 pub mod attribute;
 mod debug_frame;

@@ -1,11 +1,11 @@
-//! The two notes and the compatibility section. The driver and NVIDIA's tools read from them which release of
-//! the toolkit the file claims, which chip it was written for, and who made it.
+//! The two notes and the compatibility section. They give the driver and NVIDIA's tools the toolkit release, the chip
+//! and the tool of the file.
 
 use crate::attribute::Attributes;
 use crate::elf::Bytes;
 use crate::image::Tool;
 
-/// The release of the container format that is written, 13.0, in the toolkit's own numbering.
+/// The release of the cubin format that is written, 13.0, in the toolkit's own numbering.
 pub(crate) const TOOLKIT: u16 = 0x82;
 
 const OWNER: &[u8; 12] = b"NVIDIA Corp\0";

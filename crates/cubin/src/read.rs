@@ -1,4 +1,4 @@
-//! Reading anybody's cubin. The reader takes untrusted bytes: everything out of place is an error with a place,
+//! Reads cubins of any producer. The reader takes untrusted bytes: every inconsistency is an error with a location,
 //! and no size in a file makes it allocate more than the file holds.
 
 use crate::attribute::{self, Attribute, Payload, code};
@@ -12,7 +12,7 @@ use oriole_chip::Chip;
 use oriole_chip::texture::OpaqueKind;
 use oriole_sass::{InstructionWord, words_of_bytes};
 
-/// A cubin, taken apart.
+/// A parsed cubin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cubin {
     /// SM number of the chip.
@@ -29,8 +29,8 @@ pub struct Cubin {
     pub info: Vec<Attribute>,
     /// Kernels in the order of the file.
     pub kernels: Vec<Kernel>,
-    /// Functions with sections of their own, in the order of the file: relocatable files have them, what linkers make of
-    /// those, and modules for debuggers.
+    /// Functions with sections of their own, in file order: relocatable files, their linked outputs and debug builds
+    /// have them.
     pub functions: Vec<Kernel>,
 }
 
@@ -123,7 +123,7 @@ pub struct Kernel {
     pub shared_size: u64,
     /// Parameters by ordinal.
     pub parameters: Vec<Parameter>,
-    /// Of its parameters that are textures, samplers or surfaces the numbers, and their symbols.
+    /// For texture, sampler and surface parameters: their indices and symbols.
     pub opaque_parameters: Vec<(usize, usize)>,
     /// Offset of the parameters in bank 0.
     pub parameter_base: u32,
@@ -142,11 +142,11 @@ pub struct Kernel {
 /// Why bytes are not a cubin that can be read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ReadError {
-    /// The bytes are not an ELF file for this kind of machine.
+    /// The bytes are not an ELF file for CUDA.
     NotACubin,
-    /// A structure of the container is broken.
+    /// A structure of the file is broken.
     Malformed {
-        /// Which one.
+        /// Which structure.
         place: String,
     },
 }
@@ -171,7 +171,7 @@ const LE: LittleEndian = LittleEndian;
 /// Sections that a linker lays out in zeroed or shared memory: the file has none of their bytes.
 const NO_BYTES: [u32; 3] = [SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_RESERVED_SHARED];
 
-/// Takes a cubin apart.
+/// Parses a cubin.
 pub fn read(data: &[u8]) -> Result<Cubin, ReadError> {
     let header = FileHeader64::<LittleEndian>::parse(data).map_err(|_| ReadError::NotACubin)?;
     let ident = header.e_ident();
@@ -347,7 +347,7 @@ impl Cubin {
         self.sections.iter().find(|section| section.name == name)
     }
 
-    /// All code: kernels, then functions with sections of their own.
+    /// All code sections: kernels, then functions.
     pub fn codes(&self) -> impl Iterator<Item = &Kernel> {
         self.kernels.iter().chain(&self.functions)
     }
@@ -357,7 +357,7 @@ impl Cubin {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
 
-    /// The value that the module's attributes of one code give for a symbol.
+    /// The value for a symbol in the module's attributes with this code.
     fn module_value(&self, code: u8, symbol: usize) -> Option<u32> {
         self.info.iter().filter(|row| row.code == code).find_map(|row| match row.to_words()[..] {
             [owner, value] if owner as usize == symbol => Some(value),
@@ -396,9 +396,9 @@ fn read_kernel(cubin: &Cubin, symbol: usize) -> Result<Kernel, ReadError> {
         functions,
         registers: cubin.module_value(code::REGCOUNT, symbol).unwrap_or(text.info >> 24),
         frame_size: cubin.module_value(code::FRAME_SIZE, symbol).unwrap_or(0),
-        // Where calls repeat nobody knows how deep they go.
+        // With recursion the depth is unknown.
         stack_size: cubin.module_value(code::MIN_STACK_SIZE, symbol).filter(|&size| size != u32::MAX),
-        // Of an older file; today there is an attribute.
+        // In older files; newer ones have an attribute.
         barriers: (text.flags >> SHF_CUDA_V7_BARRIERS_SHIFT & 0x7f) as u8,
         shared_size: cubin.section(&format!(".nv.shared.{name}")).map_or(0, |section| section.size),
         parameters: Vec::new(),

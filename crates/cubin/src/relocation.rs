@@ -1,5 +1,5 @@
-//! The relocations that cubins of this era carry: number, name, and the bits of the instruction word (or of
-//! the data) that they patch. One row is one fact.
+//! The relocations of cubins of this era: number, name, and the bits of the instruction word (or of the data) that
+//! they patch. One row for each.
 
 use oriole_sass::InstructionWord;
 
@@ -31,15 +31,15 @@ pub enum RelocationKind {
     Branch = 58,
     /// Instruction bits 32..48: an offset in constant memory.
     Abs16 = 59,
-    /// Instruction bits 32..64: the low half of the descriptor by which a kernel is launched.
+    /// Instruction bits 32..64: the low half of a kernel's launch descriptor.
     DescriptorLo = 62,
-    /// The high half.
+    /// The high half of it.
     DescriptorHi = 63,
     /// Constant-bank field of an operand: offset in units of 4 at 40..54, bank at 54..59.
     ConstOperand = 64,
     /// Constant-bank field: byte offset at 38..54, bank at 54..59.
     ConstField = 66,
-    /// 64 bits of data: the size of a function, which goes with the function if nobody needs it.
+    /// 64 bits of data: the size of a function, which is dropped with the function if that is unused.
     UnusedClear = 73,
     /// Instruction bits 40..64: a shared-memory offset.
     Abs24 = 74,
@@ -99,9 +99,9 @@ pub enum RelocationKind {
     UnifiedByte7 = 111,
     /// The low half of [`RelocationKind::Unified`], in instruction bits 32..64.
     UnifiedLo = 112,
-    /// The high half.
+    /// The high half of [`RelocationKind::Unified`].
     UnifiedHi = 113,
-    /// As [`RelocationKind::BranchAbs`] with one bit more: what is added to an address that is called.
+    /// Like [`RelocationKind::BranchAbs`] with one bit more: the offset added to a call target.
     CallOffset = 114,
     /// Constant-bank field of a load into uniform registers: byte offset at 37..54, bank at 54..59.
     ConstUniform = 115,
@@ -176,7 +176,7 @@ impl RelocationKind {
         ROWS.iter().find(|row| row.0 == self).map_or("", |row| row.1)
     }
 
-    /// The kind that patches one byte with byte `number` of what this one patches 8 bytes with, if there is one.
+    /// The kind that patches byte `number` of the 8 bytes that this kind patches, if there is one.
     pub fn of_byte(self, number: u8) -> Option<RelocationKind> {
         let first = match self {
             RelocationKind::Abs64 => RelocationKind::Byte0,
@@ -187,7 +187,7 @@ impl RelocationKind {
         (number < 8).then(|| RelocationKind::from_number(first.number() + u32::from(number)))?
     }
 
-    /// For a kind that patches one byte of an address: the kind that patches all of it, and the number of the byte.
+    /// For a kind that patches one byte of an address: the kind that patches all of it, and the index of the byte.
     pub fn byte_of(self) -> Option<(RelocationKind, u8)> {
         use RelocationKind::{Abs64, Generic64, Unified};
         [Abs64, Generic64, Unified].into_iter().find_map(|whole| {
@@ -196,22 +196,23 @@ impl RelocationKind {
         })
     }
 
-    /// Whether it patches the upper half of an address.
+    /// True if it patches the upper half of an address.
     pub fn is_high_half(self) -> bool {
         matches!(self, RelocationKind::Abs32Hi | RelocationKind::DescriptorHi | RelocationKind::UnifiedHi)
     }
 
-    /// Whether it patches the lower half of the address of a function or kernel.
+    /// True if it patches the lower half of the address of a function or kernel.
     pub fn is_low_half(self) -> bool {
         matches!(self, RelocationKind::Abs32Lo | RelocationKind::DescriptorLo | RelocationKind::UnifiedLo)
     }
 
-    /// Whether it patches a half of the descriptor by which a kernel is launched.
+    /// True if it patches a half of a kernel's launch descriptor.
     pub fn is_descriptor(self) -> bool {
         matches!(self, RelocationKind::DescriptorLo | RelocationKind::DescriptorHi)
     }
 
-    /// The word of an empty field without the bank that belongs to it: the symbol of a constant has it, and linkers add it.
+    /// The word of an empty field without its constant bank: the symbol of a constant has the bank, and linkers add
+    /// it.
     pub fn without_bank(self, word: InstructionWord) -> InstructionWord {
         const BANK: InstructionWord = 0x1f << 54;
         match self {
@@ -222,7 +223,7 @@ impl RelocationKind {
         }
     }
 
-    /// The word with the number of the bank, where the operand names one.
+    /// The word with the bank index, where the operand names one.
     pub fn with_bank(self, word: InstructionWord, bank: u8) -> InstructionWord {
         match self {
             RelocationKind::ConstOperand | RelocationKind::ConstField | RelocationKind::ConstUniform => {

@@ -1,6 +1,6 @@
-//! What differs in the container from chip to chip: one row for a family, and what its members say otherwise. The
-//! layout of the constant bank and the limits of the chip come from the list of chips, the words behind the code from the
-//! table of its instructions.
+//! Cubin rules by chip: one row for a family, and the deviations of its members. The layout of the constant bank and
+//! the limits of the chip come from the list of chips, the padding words after the code from the table of its
+//! instructions.
 
 use crate::RelocationKind;
 use oriole_chip::{Chip, ConstantBank, Limits, RegisterFiles, WordShape};
@@ -9,19 +9,19 @@ use oriole_sass::{Control, Guard, Instruction, InstructionWord, Mods, Op, Operan
 /// The rules of one chip.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// Where the driver puts what a kernel needs.
+    /// Layout of constant bank 0.
     pub bank: &'static ConstantBank,
-    /// What registers the chip has.
+    /// Register files of the chip.
     pub registers: &'static RegisterFiles,
     /// The shape of its instruction words.
     pub words: WordShape,
-    /// What the chip can hold.
+    /// Resource limits of the chip.
     pub limits: Limits,
-    /// `BRA .`: it follows the last instruction of a kernel, so that a run past the end stays put.
+    /// `BRA .`: it follows the last instruction of a kernel, so that execution past the end stays there.
     pub self_branch: InstructionWord,
     /// `NOP` as padding: the instruction prefetcher reads ahead over the end of the code.
     pub padding: InstructionWord,
-    /// What stands before a kernel's own first instruction, where the hardware asks for it.
+    /// Entry sequence before a kernel's own first instruction, where the hardware requires one.
     pub entry: &'static [InstructionWord],
     pub(crate) family: &'static Family,
     pub(crate) sw_war: Option<u32>,
@@ -29,46 +29,46 @@ pub struct Rules {
     pub(crate) compat_mask: u32,
 }
 
-/// The version of the container's format.
+/// The version of the cubin format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Abi {
-    /// Written up to the toolkit of this number, the last that knows these chips: no notes, and the barriers of a kernel
+    /// Written up to this toolkit release, the last that supports these chips: no notes, and the barriers of a kernel
     /// are in the flags of its section.
     V7 { toolkit: u16 },
     /// Written today.
     V8,
 }
 
-/// How the files of a family of chips are built.
+/// Structure of the files of a chip family.
 #[derive(Debug)]
 pub(crate) struct Family {
     /// The format.
     pub abi: Abi,
     /// The low byte of the flags of the file: 4 for machine code only.
     pub flags: u8,
-    /// There is a section that says what the file is compatible with.
+    /// There is a compatibility section.
     pub compat: bool,
     /// Relocations without addend are in sections of their own, and the file explains one kind of relocation.
     pub plain_relocations: bool,
     /// Addresses of functions may be places in a table that the loader knows, and weak symbols name its parts.
     pub function_table: bool,
-    /// The system's part of shared memory has a stated end, where code has addresses behind it.
+    /// The system's part of shared memory has a declared end, where code has addresses after it.
     pub shared_cap: Option<u64>,
-    /// What fills the slot of a sampler's header.
+    /// Relocation of a sampler's header slot.
     pub sampler_header: RelocationKind,
     /// A kernel with a texture or a surface names the banks of both.
     pub both_header_banks: bool,
-    /// The section of a kernel's code tells its registers.
+    /// The section of a kernel's code records its registers.
     pub registers_in_section: bool,
-    /// Constant bank 0 comes before the code, and the range of memory that is loaded with it starts there.
+    /// Constant bank 0 precedes the code, and the segment loaded with it starts there.
     pub constants_before_code: bool,
     /// Local symbols come first.
     pub local_symbols_first: bool,
-    /// The end of the uniform registers that a function keeps, and of all that frames tell debuggers of.
+    /// The end of the uniform registers that a function preserves, and of all those that debug frames describe.
     pub unwound_uniforms: (u8, u8),
-    /// Part of shared memory belongs to the system, and symbols name it.
+    /// Part of shared memory is reserved for the system, and has symbols.
     pub reserves_shared: bool,
-    /// The attributes of parameters come first, and not last.
+    /// Parameter attributes come first instead of last.
     pub parameters_first: bool,
     /// Version of the instruction set, for `MERCURY_ISA_VERSION`.
     pub isa_version: u16,
@@ -76,9 +76,9 @@ pub(crate) struct Family {
     pub sparse_mask: bool,
     /// `VRC_CTA_INIT_COUNT` is there.
     pub init_count: bool,
-    /// Bytes of shared memory that belong to the system beyond those before the first variable.
+    /// Bytes of shared memory reserved for the system beyond those before the first variable.
     pub reserved_bytes: u32,
-    /// The name and the bytes of a variable behind those, which every kernel says to use.
+    /// Name and size of a variable after those, which every kernel declares as used.
     pub reserved_variable: Option<(&'static str, u32)>,
 }
 
@@ -134,7 +134,7 @@ static HOPPER: Family = Family {
     reserved_variable: None,
 };
 
-/// What Hopper has, and attributes of its own. The code in the form that drivers translate for other chips is not written.
+/// Hopper's rules, and attributes of its own. The form that drivers translate for other chips is not written.
 static BLACKWELL: Family = Family {
     init_count: true,
     reserved_bytes: 0x40,
@@ -143,11 +143,11 @@ static BLACKWELL: Family = Family {
     ..HOPPER
 };
 
-/// As Blackwell, with a variable of the system in the reserved shared memory of every kernel.
+/// Blackwell's rules, with a variable of the system in the reserved shared memory of every kernel.
 static THOR: Family =
     Family { reserved_variable: Some(("__nv_reservedSMEM_gb10b_war_var", 0x80)), ..BLACKWELL };
 
-/// What the files of one chip say otherwise.
+/// Deviations of the files of one chip.
 struct Row {
     number: u8,
     family: &'static Family,
@@ -155,7 +155,7 @@ struct Row {
     sw_war: Option<u32>,
     /// `SW2861232_WAR` is there.
     sw_2861232_war: bool,
-    /// The mask of what the file is compatible with.
+    /// The compatibility mask.
     compat_mask: u32,
     /// Words at the entry of a kernel.
     entry: &'static [InstructionWord],
@@ -182,8 +182,8 @@ const CHIPS: [Row; 14] = [
     Row { sw_war: Some(0), ..row(121, &BLACKWELL) },
 ];
 
-/// The entry of kernels on sm_87: the first time that a warp comes here, as `UR2` tells, it writes each of its
-/// convergence barriers. The unit test has the instructions.
+/// The kernel entry on sm_87: on the first execution by a warp, as `UR2` says, it writes each of its convergence
+/// barriers. The unit test has the instructions.
 const BARRIERS_ONCE: [InstructionWord; 20] = [
     0x000fda000bf0507000000002ff007c0c,
     0x000fea00038000000000012000000947,
@@ -208,13 +208,13 @@ const BARRIERS_ONCE: [InstructionWord; 20] = [
 ];
 
 impl Rules {
-    /// Whether the addresses of functions may be places in a table that the loader knows.
+    /// True if function addresses may be indices in a table of the loader.
     pub fn calls_by_table(&self) -> bool {
         self.family.function_table
     }
 }
 
-/// The rules of an SM number, `None` for a chip whose files this crate cannot write.
+/// The rules of an SM number, `None` for a chip without cubin output.
 pub fn rules(sm: u16) -> Option<Rules> {
     let &Row { number, family, sw_war, sw_2861232_war, compat_mask, entry } =
         CHIPS.iter().find(|row| u16::from(row.number) == sm)?;

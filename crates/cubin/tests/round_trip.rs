@@ -1,4 +1,4 @@
-//! Laws of the container: what is written is read back, equal modules are equal bytes, and no damage to a file
+//! Properties of the cubin format: written data is read back, equal modules are equal bytes, and no damage to a file
 //! makes the reader panic.
 
 use oriole_cubin::*;
@@ -116,7 +116,7 @@ fn sample() -> Module {
     }
 }
 
-/// A kernel that calls a function of its file and one of another, for a linker.
+/// A kernel that calls a function of its file and one of another, as relocatable output.
 fn relocatable(sm: u16) -> Module {
     let named =
         |offset, kind, name| TextRelocation { offset, kind, target: SymbolRef::Named(name), addend: 0 };
@@ -224,7 +224,7 @@ fn relocatable_files_are_read_back() {
         assert_eq!(of("other"), (2, 1, 0, 0, 0));
         let table = &cubin.section(".nv.global.init").unwrap().relocations;
         assert_eq!((table[0].kind(), table[0].symbol), (Some(pointer), symbol("other")));
-        // Who calls whom, whose address is taken, who calls through pointers, who takes whose address.
+        // Calls, functions whose address is taken, indirect calls, address-taking pairs.
         let graph = &cubin.section(".nv.callgraph").unwrap().data;
         let pairs: Vec<(u32, u32)> = graph
             .chunks_exact(8)
@@ -256,7 +256,7 @@ fn relocatable_files_are_read_back() {
     }
 }
 
-/// A whole program that a linker completes: laid out as one that is loaded, and told as files for linkers are.
+/// A whole program that a linker completes: laid out like one that is loaded, with the records of relocatable files.
 #[test]
 fn extensible_programs_are_read_back() {
     let named =
@@ -320,7 +320,7 @@ fn extensible_programs_are_read_back() {
     assert_eq!(of("constant"), (13, 0x80, 0, true));
     assert_eq!(of("other"), (2, 0, 0, false));
     assert_eq!(of("__nv_reservedSMEM_offset_0_alias").2, 1, "an alignment");
-    // Linkers know sections by other types, and add the system's part of shared memory.
+    // Relocatable files use other section types, and linkers add the system's part of shared memory.
     let section = |name: &str| cubin.section(name).map(|section| (section.kind & 0xffff, section.size));
     assert_eq!(section(".nv.shared.k"), Some((0xa, 40)));
     assert_eq!(section(".nv.global"), Some((7, 8)));
@@ -441,7 +441,7 @@ fn damaged_files_are_errors_not_panics() {
     for length in 0..bytes.len() {
         assert!(read(&bytes[..length]).is_err() || length + 56 * 7 >= bytes.len());
     }
-    // A fixed linear congruential sequence: the same damage every time.
+    // A fixed linear congruential sequence: identical damage in every run.
     let mut state = 1u64;
     let mut next = || {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -459,7 +459,7 @@ fn damaged_files_are_errors_not_panics() {
     assert!(errors > 0);
 }
 
-/// Each kernel's slot names the kernel's own parameter, whatever parameters of others are called.
+/// Each kernel's slot references the kernel's own parameter, even if parameters of others have its name.
 #[test]
 fn opaque_parameters_of_one_name_are_apart() {
     let mut module = sample();

@@ -1,6 +1,7 @@
-//! Location expressions: what says where a variable is.
+//! DWARF location expressions of variables.
 //!
-//! PTX has addresses of variables in them. A variable in a frame has none that holds for all threads; it is told from the frame.
+//! PTX has addresses of variables in them. A variable in a frame has no address that holds for all threads; its
+//! location is relative to the frame.
 
 use gimli::write::{EndianVec, Writer};
 use gimli::{DW_OP_addr, DW_OP_fbreg, DW_OP_nop, LittleEndian};
@@ -8,8 +9,8 @@ use gimli::{DW_OP_addr, DW_OP_fbreg, DW_OP_nop, LittleEndian};
 /// Bytes of an address.
 const ADDRESS_BYTES: usize = 8;
 
-/// Makes the operation at the start of `expression`, a `DW_OP_addr`, a `DW_OP_fbreg` of this offset from the base of the frame, in
-/// as many bytes: what they are more than needed holds `DW_OP_nop`. `None` if another operation is there.
+/// Rewrites the operation at the start of `expression`, a `DW_OP_addr`, to a `DW_OP_fbreg` with this offset from the
+/// frame base, in as many bytes: unneeded bytes become `DW_OP_nop`. `None` if another operation is there.
 pub fn to_frame_place(expression: &mut [u8], offset: i64) -> Option<()> {
     let (&mut operation, _) = expression.split_first_mut()?;
     let place = expression.get_mut(..=ADDRESS_BYTES)?;

@@ -1,9 +1,9 @@
-//! Debug information as the bytes of sections: which source line, and which line of the PTX, each instruction stems from.
+//! Debug info as section bytes: the source line, and the PTX line, of each instruction.
 //!
-//! The tables are DWARF 2 in the dialect of NVIDIA's tools: `opcode_base` is 10, and there is an extended opcode for code that
-//! was inlined. `gimli::write` writes numbers, LEB128 and lengths here; its line programs cannot be used, since they fix
-//! `opcode_base` at 13 and take no opcode that they do not know, so the programs are our own.
-//! Tables of others are read by `gimli::read`. It is plain data in, sections out: no query, no PTX syntax and no container may enter.
+//! The tables are DWARF 2 in the dialect of NVIDIA's tools: `opcode_base` is 10, and there is an extended opcode for
+//! inlined code. `gimli::write` encodes integers, LEB128 and lengths here; its line programs cannot be used, since
+//! they fix `opcode_base` at 13 and accept no unknown opcode, so the programs are our own. Foreign tables are read by
+//! `gimli::read`. It is plain data in, sections out: no query, no PTX syntax and no cubin may enter.
 
 mod expression;
 mod line;

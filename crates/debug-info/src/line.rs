@@ -10,10 +10,10 @@ use gimli::constants::{
 use gimli::write::{EndianVec, Error, Writer};
 use gimli::{DwLne, DwLns, Format, LittleEndian};
 
-/// A file of the source, as `.file` names it.
+/// A source file, from `.file`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SourceFile {
-    /// The number by which places name it.
+    /// The file number that places use.
     pub number: u32,
     /// Its path.
     pub path: String,
@@ -23,34 +23,34 @@ pub struct SourceFile {
     pub size: u64,
 }
 
-/// A place in the source.
+/// A source location.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Place {
-    /// Number of the file.
+    /// File number.
     pub file: u32,
-    /// Line, from 1; 0 where the code belongs to none.
+    /// Line, from 1; 0 for code without a line.
     pub line: u32,
-    /// Of inlined code who calls it.
+    /// For inlined code, the call site.
     pub caller: Option<Caller>,
 }
 
-/// Where code was inlined.
+/// Call site of inlined code.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Caller {
-    /// The place of the call: a place of the sequence that stands before this one.
+    /// The location of the call: an earlier location of the sequence.
     pub place: usize,
-    /// Where the name of the inlined function stands in the section of strings.
+    /// Offset of the inlined function's name in the string section.
     pub name: u64,
 }
 
-/// From this address on, up to that of the next row, code stems from here.
+/// From this address on, up to that of the next row, code comes from here.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Row {
     /// Bytes from the start of the code.
     pub address: u64,
     /// Line of the PTX, from 1.
     pub ptx_line: u32,
-    /// The place in the source, by its index; `None` where the PTX says none.
+    /// The source location, by index; `None` where the PTX has none.
     pub place: Option<usize>,
 }
 
@@ -59,7 +59,7 @@ pub struct Row {
 pub struct Sequence {
     /// Bytes of the code.
     pub size: u64,
-    /// The places that rows name. Who calls inlined code stands before it.
+    /// The locations that rows reference. The call site of inlined code comes before it.
     pub places: Vec<Place>,
     /// The rows, by ascending address.
     pub rows: Vec<Row>,
@@ -70,11 +70,11 @@ pub struct Sequence {
 pub struct Table {
     /// The section.
     pub bytes: Vec<u8>,
-    /// Where the addresses of sequences stand, 8 bytes each, with the index of the sequence. They hold zero: who loads the
-    /// code knows.
+    /// Offsets of the 8-byte sequence addresses, each with the index of its sequence. They hold zero: the loader of
+    /// the code fills them in.
     pub addresses: Vec<(u64, usize)>,
-    /// Where four bytes say at which offset the names of inlined functions begin in the section of strings, if there are any.
-    /// They hold zero: a linker that joins such sections knows.
+    /// Position of a four-byte field with the offset at which names of inlined functions begin in the string section,
+    /// if there are any. It holds zero: a linker that merges such sections fills it in.
     pub names: Option<u64>,
 }
 
@@ -91,7 +91,8 @@ pub fn line_table(files: &[SourceFile], sequences: &[Sequence]) -> Result<Table,
     program.finish()
 }
 
-/// Lines of the PTX, whose text is a section of its own: of that name if a file has several, so that no file has one otherwise.
+/// Lines of the PTX, whose text is a section of its own: a file with several texts names them; otherwise the name is
+/// absent.
 ///
 /// # Errors
 /// The table is too large for its own lengths.
@@ -117,43 +118,43 @@ const VERSION: u16 = 2;
 /// Operands of the standard opcodes 1 to 9: there is no opcode for prologues or instruction sets.
 const OPERANDS: [u8; 9] = [0, 1, 1, 1, 1, 0, 0, 0, 1];
 const OPCODE_BASE: u8 = OPERANDS.len() as u8 + 1;
-/// A special opcode advances the line by at least this.
+/// Minimum line advance of a special opcode.
 const LINE_BASE: i8 = -5;
-/// A special opcode advances the line by one of so many numbers.
+/// Line advances of the special opcodes.
 const LINE_RANGE: u8 = 14;
 const ADDRESS_BYTES: u8 = 8;
 
-/// Says of the rows behind it that they are of inlined code: the row of the call in this sequence, counted from 1, and where
-/// the function's name stands among the strings. NVIDIA's own.
+/// Marks the following rows as inlined code: the row index of the call in this sequence, counted from 1, and the
+/// offset of the function's name in the string section. An NVIDIA extension.
 const INLINED: DwLne = DwLne(0x90);
 
-/// What a row says besides its address.
+/// The registers of a row besides its address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Registers {
     file: u32,
     line: u32,
-    /// The number of the row of the call, 0 for none.
+    /// The row index of the call, 0 for none.
     context: u64,
     name: u64,
 }
 
 impl Default for Registers {
-    /// As a sequence begins.
+    /// Initial values of a sequence.
     fn default() -> Registers {
         Registers { file: 1, line: 1, context: 0, name: 0 }
     }
 }
 
-/// A line program that is being written.
+/// A line program under construction.
 struct Program {
     out: EndianVec<LittleEndian>,
     length: gimli::write::InitialLengthOffset,
-    /// The index in the table of each file, by its number.
+    /// The table index of each file, by file number.
     files: BTreeMap<u32, u32>,
     addresses: Vec<(u64, usize)>,
-    /// Where the header says where names begin.
+    /// Position in the header of the names offset.
     names: Option<u64>,
-    /// The last row of the sequence that is open: its address and number, and what it says.
+    /// The last row of the open sequence: its address, index and registers.
     last: Option<(u64, u64, Registers)>,
 }
 
@@ -189,7 +190,7 @@ impl Program {
     }
 
     fn sequence(&mut self, index: usize, sequence: &Sequence) -> Result<(), Error> {
-        // The number of the row of each place that was written, for those that it calls.
+        // The row index of each location that was written, for the code that it inlines.
         let mut rows = vec![None; sequence.places.len()];
         for row in &sequence.rows {
             let Some(place) = row.place else { continue };
@@ -213,7 +214,7 @@ impl Program {
         self.close(sequence.size)
     }
 
-    /// What the row of a place says; `None` for a place in no line or no file.
+    /// The registers of a location's row; `None` for a location without line or file.
     fn registers(&self, sequence: &Sequence, rows: &[Option<u64>], at: usize) -> Option<Registers> {
         let place = sequence.places.get(at)?;
         let file = *self.files.get(&place.file)?;
@@ -280,7 +281,7 @@ impl Program {
         self.out.write_u8(opcode.0)
     }
 
-    /// An extended opcode, of whose operands so many bytes follow.
+    /// An extended opcode with this many operand bytes.
     fn extended(&mut self, opcode: DwLne, operands: u64) -> Result<(), Error> {
         self.out.write_u8(0)?;
         self.out.write_uleb128(operands + 1)?;
@@ -288,7 +289,7 @@ impl Program {
     }
 }
 
-/// The opcode that advances line and address, writes a row, and is a single byte.
+/// The single-byte opcode that advances line and address and emits a row.
 fn special(lines: i64, bytes: u64) -> Option<u8> {
     let step =
         u64::try_from(lines - i64::from(LINE_BASE)).ok().filter(|&step| step < u64::from(LINE_RANGE))?;
@@ -296,7 +297,8 @@ fn special(lines: i64, bytes: u64) -> Option<u8> {
     u8::try_from(opcode).ok()
 }
 
-/// Writes the folders and files; gives the index in the table of each number. Indices leave no gaps, whatever the numbers.
+/// Writes the folders and files; returns the table index of each file number. Indices have no gaps, whatever the
+/// numbers.
 fn file_table(out: &mut EndianVec<LittleEndian>, files: &[SourceFile]) -> Result<BTreeMap<u32, u32>, Error> {
     let mut sorted: BTreeMap<u32, &SourceFile> = BTreeMap::new();
     for file in files {

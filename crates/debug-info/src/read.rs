@@ -1,11 +1,11 @@
-//! Reading line tables, whoever wrote them.
+//! Reads line tables of any producer.
 
 use gimli::{AttributeValue, DebugLine, DebugLineOffset, EndianSlice, LineProgramHeader, LittleEndian};
 
-/// A row of a table that was read.
+/// A row of a parsed table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SourceRow {
-    /// Whose code it is, as the reader was told.
+    /// The code it belongs to, as given to the reader.
     pub code: usize,
     /// Bytes from the start of that code.
     pub address: u64,
@@ -15,13 +15,13 @@ pub struct SourceRow {
     pub line: u64,
 }
 
-/// An address in a table: where it stands, whose code it means, and the bytes from the start of that.
+/// An address in a table: its offset, its code, and the byte offset from the start of that.
 pub type Start = (u64, usize, u64);
 
-/// Addresses of code number `n` are told apart from those of others by `n + 1` in the bits from here on.
+/// Addresses of code `n` carry `n + 1` in the bits from here on, to distinguish them.
 const CODE_SHIFT: u32 = 40;
 
-/// The rows of all sequences whose start is known, in the order of the table. Inlined code has the rows of the innermost
+/// The rows of all sequences whose start is known, in table order. Inlined code has the rows of the innermost
 /// function.
 ///
 /// # Errors

@@ -1,13 +1,13 @@
-//! `.nv_debug_info_reg_sass` and `.nv_debug_info_reg_type`: which registers of the machine hold which registers of the PTX, and of what
-//! type those are. Debug information names the latter, debuggers look them up here.
+//! `.nv_debug_info_reg_sass` and `.nv_debug_info_reg_type`: the machine registers that hold PTX registers, and the
+//! types of those. DWARF names the PTX registers; debuggers look them up here.
 
 use gimli::LittleEndian;
 use gimli::write::{EndianVec, Error, Writer};
 
-/// A part of a register of the PTX is in a register of the machine.
+/// A part of a PTX register in a machine register.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct HeldRegister {
-    /// The register of the machine.
+    /// The machine register.
     pub machine: MachineRegister,
     /// Bytes from the start of the function to the instruction that writes it.
     pub first: u32,
@@ -15,13 +15,13 @@ pub struct HeldRegister {
     pub end: u32,
     /// The name of the PTX register, with the percent sign if it has one.
     pub name: String,
-    /// Which 32 bits of it.
+    /// The 32-bit component of it.
     pub component: u32,
-    /// Its type, as the tables number types.
+    /// Its type, in the encoding of the tables.
     pub kind: u8,
 }
 
-/// A register of the machine as debug information numbers it: its class in bits 24 and up.
+/// A machine register in debug info numbering: its class in bits 24 and up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct MachineRegister(u32);
 
@@ -31,7 +31,7 @@ impl MachineRegister {
     /// The condition code.
     pub const CONDITION_CODE: MachineRegister = MachineRegister(1 << Self::CLASS_SHIFT);
 
-    /// The number.
+    /// The encoded number.
     pub const fn number(self) -> u32 {
         self.0
     }
@@ -57,7 +57,7 @@ impl MachineRegister {
     }
 }
 
-/// The two tables, of places and of types, for functions with what is held in them.
+/// The two tables, of locations and of types, for functions with their held registers.
 ///
 /// # Errors
 /// A function has more ranges than can be counted.

@@ -2,7 +2,7 @@
 
 use crate::SourceFile;
 
-/// What a part of a module says for debuggers.
+/// Debug info of a part of a module.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DebugData {
     /// Files of the source.
@@ -16,7 +16,7 @@ pub struct DebugData {
 pub struct Section {
     /// Its name, with the dot.
     pub name: String,
-    /// Its bytes; what refers to something else is zero.
+    /// Its bytes; references are zero.
     pub bytes: Vec<u8>,
     /// Labels and their offsets.
     pub labels: Vec<(String, u64)>,
@@ -24,19 +24,19 @@ pub struct Section {
     pub references: Vec<Reference>,
 }
 
-/// A value of a debug section that names a label, a section, a function or a variable.
+/// A value of a debug section that references a label, a section, a function or a variable.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Reference {
     /// Offset in the section.
     pub at: u64,
     /// Bytes of the value.
     pub bytes: u8,
-    /// What it names; a section begins with a dot.
+    /// The symbol that it references; a section begins with a dot.
     pub name: String,
     /// The label that is subtracted, if one is.
     pub minus: Option<String>,
     /// Bytes that are added.
     pub addend: i64,
-    /// Where it is written: bytes from the start of its unit, and how many.
+    /// Its field: byte offset from the start of its unit, and size.
     pub written: (u32, u32),
 }

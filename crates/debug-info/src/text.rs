@@ -1,17 +1,18 @@
 //! The text of the PTX as debuggers show it.
 
-/// Directives whose lines are left empty: they say what the tables say, or hold nothing to read.
+/// Directives whose lines are left empty: their content is in the tables, or unreadable.
 const LEFT_OUT: [&str; 6] = [".loc", ".file", ".b8", ".b16", ".b32", ".b64"];
 
-/// The section of the text: of a module that is linked with others each has a name of its own, by the Adler-32 of its text, as
+/// The section of the text. In a linked module each one has a name of its own, by the Adler-32 of its text, since
 /// linkers keep one section of each name.
 pub fn ptx_text_section(text: &str, linked: bool) -> String {
     const NAME: &str = ".nv_debug_ptx_txt";
     if linked { format!("{NAME}.{}", adler2::adler32_slice(text.as_bytes())) } else { NAME.to_owned() }
 }
 
-/// The text line by line, each ended by a zero, without blanks before it. Lines that hold a comment only, places in sources or
-/// bytes of debug sections are empty, so that the numbers of lines stay those of the file; at the end there are none of them.
+/// The text line by line, each ended by a zero, without leading blanks. Lines that only hold a comment, a source
+/// location or debug section bytes are empty, so that line numbers stay those of the file; trailing empty lines are
+/// dropped.
 pub fn ptx_text(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut empty = 0;
@@ -23,7 +24,7 @@ pub fn ptx_text(text: &str) -> Vec<u8> {
             continue;
         }
         out.extend(std::iter::repeat_n(0, std::mem::take(&mut empty)));
-        // A zero of the text would end the line for those who count.
+        // A zero byte in the text would end the line too early.
         out.extend(line.bytes().filter(|&byte| byte != 0));
         out.push(0);
     }

@@ -8,7 +8,7 @@ use oriole_debug_info::{
 };
 use std::fmt::Write as _;
 
-/// The header, the rows, and what the reader passes over.
+/// The header, the rows, and the bytes that the reader skips.
 fn read(table: &Table) -> String {
     let mut out = String::new();
     let section = DebugLine::new(&table.bytes, LittleEndian);
@@ -70,7 +70,7 @@ fn rows_of_two_kernels() {
         places: vec![place(1, 10), place(9, 3), place(1, 300), place(1, 0)],
         rows: vec![row(0, 5, 0), row(0x10, 6, 0), row(0x20, 7, 1), row(0x2000, 8, 2), row(0x2010, 9, 3)],
     };
-    // No row of it names a place.
+    // No row of it has a location.
     let second =
         Sequence { size: 0x80, rows: vec![Row { address: 0, ptx_line: 20, place: None }], ..first.clone() };
     let third = Sequence { size: 0x100, places: vec![place(4, 1)], rows: vec![row(0x10, 30, 0)] };
@@ -111,7 +111,7 @@ fn rows_of_two_kernels() {
     );
 }
 
-/// A linker keeps the texts of several modules apart by their names, and each table says which is its.
+/// A linker distinguishes the texts of several modules by their names, and each table names its text.
 #[test]
 fn linked_modules_name_their_text() {
     let text = ptx_text_section(".version 8.0\n", true);
@@ -130,7 +130,7 @@ fn linked_modules_name_their_text() {
     assert_eq!(ptx_text_section(".version 8.0\n", false), ".nv_debug_ptx_txt");
 }
 
-/// The place of a call has a row of its own, by whose number in the sequence inlined code names it, whatever is how deep.
+/// The call location has a row of its own, whose index in the sequence inlined code names, at any depth.
 #[test]
 fn inlined_code_names_the_rows_of_its_calls() {
     let places = vec![place(1, 10), place(1, 12), inlined(9, 33, 1, 0), inlined(9, 44, 2, 5), place(1, 13)];
@@ -203,7 +203,7 @@ fn what_is_written_is_read_back() {
     assert!(read_line_table(&table.bytes[..20], &[]).is_err());
 }
 
-/// A program begins in line 1 of file 1, and has no row yet.
+/// A program begins at line 1 of file 1, without a row.
 #[test]
 fn the_first_line_of_the_first_file_has_a_row() {
     let places = vec![place(1, 1), inlined(9, 202, 0, 3)];

@@ -9,10 +9,10 @@ use std::fmt;
 
 use crate::Severity;
 
-/// Which part of the compiler speaks.
+/// The part of the compiler that reports.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Family {
-    /// The text is no PTX: lexer, splitter and parser.
+    /// The text is not PTX: lexer, splitter and parser.
     Syntax,
     /// Names, types, operands and rules of the PTX language.
     Language,
@@ -44,12 +44,12 @@ macro_rules! codes {
                 match self { $( Code::$variant => $name, )* }
             }
 
-            /// Which part of the compiler speaks.
+            /// The part of the compiler that reports.
             pub const fn family(self) -> Family {
                 match self { $( Code::$variant => Family::$family, )* }
             }
 
-            /// The severity that a diagnostic of this code has by itself.
+            /// The default severity of diagnostics with this code.
             pub const fn severity(self) -> Severity {
                 match self { $( Code::$variant => Severity::$severity, )* }
             }
@@ -208,6 +208,8 @@ codes! {
         "The function needs more registers than the register budget and local memory together can give.";
     InsufficientRegisters = "limit::insufficient-registers", Limit, Error,
         "An instruction needs more registers at once than a thread may have: `.maxnreg`, the bounds on block size (`.maxntid`, `.reqntid`, `.minnctapersm`), `--maxrregcount` or `setmaxnreg` leave it fewer. A kernel with more could not be launched. Raise the limit to the number in the message, or use a smaller instruction.";
+    RegisterChangeDropped = "limit::register-change-dropped", Limit, Warning,
+        "Code that runs with the registers that a `setmaxnreg` leaves needs more than those. All `setmaxnreg` of the kernel are dropped, and each thread keeps the registers that it starts with, as with ptxas (C7507). Ask for more registers in that part of the kernel.";
     RegistersRaised = "limit::registers-raised", Limit, Error,
         "`setmaxnreg.dec` asks for more registers than a thread has at this point: those that `.maxnreg` or the launch bounds give it at entry, or that an earlier `setmaxnreg` left it. The hardware traps with an illegal instruction.";
     TooMuchSharedMemory = "limit::shared-memory", Limit, Error,
@@ -242,7 +244,7 @@ mod tests {
 
     use super::Code;
 
-    /// What is documented is said somewhere: the sources of the crates name each code.
+    /// A documented code is emitted somewhere: the sources of the crates name each code.
     #[test]
     fn every_code_is_given_by_something() {
         fn sources(folder: &std::path::Path, text: &mut String) {
@@ -258,7 +260,7 @@ mod tests {
         let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut text = String::new();
         for entry in std::fs::read_dir(crates).expect("the folder of crates").flatten() {
-            // What ptxas says for a code, and what a code means for an editor, gives none.
+            // ptxas's message for a code, and an editor's use of a code, do not emit it.
             if entry.path().join("src").is_dir()
                 && entry.file_name() != "ptxas"
                 && entry.file_name() != "diagnostics"

@@ -9,7 +9,7 @@ use std::fmt;
 
 use crate::{Code, Span};
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Severity {
     /// Information that belongs to a result, for example what was inlined.
@@ -42,8 +42,8 @@ pub enum Part {
 
 /// A message: words and quoted pieces of source.
 ///
-/// Built from ordinary text; what is between two backticks becomes
-/// [`Part::Source`], so `` format!("unknown register `{name}`") `` is enough.
+/// Built from ordinary text; the text between two backticks becomes [`Part::Source`], so `` format!("unknown register
+/// `{name}`") `` is enough.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Message(Vec<Part>);
 
@@ -97,7 +97,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// Where a related remark points to.
+/// The place of a related remark.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Place {
     /// A span of the same unit.
@@ -110,9 +110,9 @@ pub enum Place {
 /// A second place that explains the diagnostic.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Related {
-    /// Where it is.
+    /// The place.
     pub place: Place,
-    /// What it says.
+    /// The text.
     pub message: Message,
 }
 
@@ -121,20 +121,20 @@ pub struct Related {
 pub struct Diagnostic {
     /// Stable code with a page of its own.
     pub code: Code,
-    /// How bad it is; the code's own severity unless changed.
+    /// The severity; the code's own unless changed.
     pub severity: Severity,
     /// The place, in bytes from the start of the unit.
     pub span: Span,
-    /// What is wrong, and what was expected.
+    /// The message: the problem, and the expectation.
     pub message: Message,
-    /// What to do about it, one line each.
+    /// Help lines.
     pub help: Vec<Message>,
-    /// Other places that matter.
+    /// Related places.
     pub related: Vec<Related>,
 }
 
 impl Diagnostic {
-    /// A diagnostic with the severity that the code has by itself.
+    /// A diagnostic with the default severity of its code.
     pub fn new(code: Code, span: impl Into<Span>, message: impl Into<Message>) -> Self {
         Diagnostic {
             code,
@@ -167,8 +167,7 @@ impl Diagnostic {
         self
     }
 
-    /// Changes the severity, for example where a switch turns warnings off or
-    /// into errors.
+    /// Changes the severity, for example where a switch turns warnings off or into errors.
     #[must_use]
     pub fn with_severity(mut self, severity: Severity) -> Self {
         self.severity = severity;
@@ -180,8 +179,8 @@ impl Diagnostic {
         self.severity == Severity::Error
     }
 
-    /// The same diagnostic with `offset` bytes added to every span of this unit;
-    /// used when a renderer joins a unit's diagnostics to its file.
+    /// The diagnostic with `offset` bytes added to every span of this unit; used when a renderer joins a unit's
+    /// diagnostics to its file.
     #[must_use]
     pub fn shifted(mut self, offset: u32) -> Self {
         self.span.start = self.span.start.saturating_add(offset);
@@ -194,8 +193,8 @@ impl Diagnostic {
     }
 }
 
-/// One line: severity, code, message. For tests and for logs; it shows the span
-/// as `start..end` because no text is at hand.
+/// One line: severity, code, message. For tests and for logs; it shows the span as `start..end` because there is no
+/// text to refer to.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Span { start, .. } = self.span;

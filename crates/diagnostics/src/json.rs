@@ -1,7 +1,7 @@
 //! The JSON form of diagnostics, for tools.
 //!
-//! The shape is part of the interface: fields are added, never renamed. Spans
-//! are relative to the unit; whoever prints adds the file's name and offset.
+//! The format is part of the interface: fields are added, never renamed. Spans are relative to the unit; the caller
+//! adds the file's name and offset.
 
 use serde_json::{Value, json};
 

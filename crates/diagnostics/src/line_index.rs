@@ -1,7 +1,7 @@
-//! From bytes to lines and columns and back, in the units that people and editors count in.
+//! From bytes to lines and columns and back, in the units of people and editors.
 //!
-//! It is here because the terminal, the editor layer and the line tables must count lines the same way. An editor keeps
-//! the index with its text and mends it with each change, so that typing in a large file does not scan it.
+//! The terminal, the editor layer and the line tables must count lines the same way. An editor keeps the index with its
+//! text and updates it with each change, so that typing in a large file does not scan it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -71,8 +71,8 @@ impl LineIndex {
         LineIndex { starts, length: text.len() as u32 }
     }
 
-    /// Mends the index after a change of the text it was made for. Where a `\r` is at an end of what is replaced or in it, the
-    /// document of an editor is scanned anew instead.
+    /// Updates the index after a change of its text. If the replaced range contains or touches a `\r`, the document of
+    /// an editor is scanned again instead.
     pub fn change(&mut self, range: Range<u32>, text: &str) {
         let from = self.starts.partition_point(|&start| start <= range.start);
         let to = self.starts.partition_point(|&start| start <= range.end);
@@ -83,7 +83,7 @@ impl LineIndex {
         self.length = moved(self.length);
     }
 
-    /// How many lines there are; an empty text has one.
+    /// Number of lines; an empty text has one.
     pub fn count(&self) -> u32 {
         self.starts.len() as u32
     }
@@ -93,7 +93,7 @@ impl LineIndex {
         self.starts.partition_point(|&start| start <= at.min(self.length)) as u32 - 1
     }
 
-    /// The bytes of a line with its line end; nothing behind the last line.
+    /// The bytes of a line with its line end; `None` after the last line.
     pub fn range(&self, line: u32) -> Option<Range<u32>> {
         let start = *self.starts.get(line as usize)?;
         Some(start..self.starts.get(line as usize + 1).copied().unwrap_or(self.length))
@@ -119,13 +119,13 @@ impl LineIndex {
         Position { line, column: column as u32 }
     }
 
-    /// The byte at a position; a column behind the end of the line means its end, a line behind the last one the end of
+    /// The byte at a position; a column after the end of the line means its end, a line after the last one the end of
     /// the text.
     pub fn offset(&self, text: &str, position: Position, encoding: Encoding) -> u32 {
         self.offset_in(|line| Span::between(line.start, line.end).slice(text).into(), position, encoding)
     }
 
-    /// The same for a text that is asked for one line only.
+    /// As `offset`, for a text that is needed for one line only.
     pub fn offset_in<'a>(
         &self,
         line: impl FnOnce(Range<u32>) -> Cow<'a, str>,
@@ -177,7 +177,7 @@ mod tests {
             assert_eq!(index.offset(text, beyond, encoding), at + 1);
         }
         assert_eq!(index.offset(text, Position { line: 9, column: 0 }, Encoding::Utf8), text.len() as u32);
-        // The middle of a pair of sixteen-bit units is the place of the character itself.
+        // A position in the middle of a surrogate pair is that of the character itself.
         assert_eq!(index.offset(text, Position { line: 1, column: 2 }, Encoding::Utf16), 4);
     }
 

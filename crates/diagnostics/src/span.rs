@@ -1,7 +1,6 @@
 //! A byte range inside one unit's text.
 //!
-//! Spans never hold a position in a file: the unit that a diagnostic belongs to
-//! may move without its diagnostics becoming different values.
+//! Spans never hold a position in a file: the unit of a diagnostic may move without changing its diagnostics.
 
 /// A half-open byte range, counted from the first byte of its unit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Debug)]

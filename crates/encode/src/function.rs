@@ -1,4 +1,4 @@
-//! Encodes one function, and patches a word once layout knows what its fixup names.
+//! Encodes one function, and patches a word once layout resolves its fixup.
 
 use oriole_chip::Chip;
 use oriole_ori::{BlockId, Fixup, MachineFunction, ObjectOperation, Origin};
@@ -16,7 +16,7 @@ pub struct EncodedFunction {
     pub relocations: Vec<Relocation>,
     /// Index of the first instruction of each block.
     pub block_starts: TiVec<BlockId, u32>,
-    /// The PTX statement each word stems from.
+    /// The PTX statement of origin of each word.
     pub origins: Vec<Origin>,
     /// Indices of `EXIT`.
     pub exits: Vec<u32>,
@@ -54,12 +54,12 @@ pub struct Relocation {
     pub form: FormId,
     /// The meaning of the field.
     pub fixup: Fixup,
-    /// For a return address and the distance to it: the index of the instruction after the call that it belongs to. The word's
-    /// own index otherwise.
+    /// For a return address and the distance to it: the index of the instruction after its call. Otherwise the word's
+    /// own index.
     pub anchor: u32,
 }
 
-/// An instruction that has no encoding: an error of the compiler, never of its user.
+/// An instruction without encoding: a compiler bug, never a user error.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("instruction {at} `{instruction}`: {reason}")]
 pub struct EncodeFailure {
@@ -122,7 +122,7 @@ pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<Encoded
         match machine.fixup {
             Some(Fixup::Block(block)) => {
                 let start = starts.get(block).ok_or_else(|| fail(EncodeReason::NoBlock))?;
-                // BSSY names the block that waits; the word names the instruction after the wait.
+                // `BSSY` names the block that waits; the encoding has the instruction after the wait.
                 let after_wait = match instruction.op {
                     Op::BSSY => function.blocks[block]
                         .instructions
@@ -161,8 +161,8 @@ pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<Encoded
     Ok(encoded)
 }
 
-/// Gives each return address the instruction after the next call, and each distance to one the last `LEPC` before it too: a
-/// walk from the end that remembers the last call, and the distances that begin at no `LEPC` yet.
+/// Gives each return address the instruction after the next call, and each distance to one the last `LEPC` before it
+/// too: a walk from the end that remembers the last call, and the distances that begin at no `LEPC` yet.
 fn anchor_return_addresses(
     encoded: &mut EncodedFunction,
     function: &MachineFunction,
@@ -224,7 +224,7 @@ pub fn patch(chip: Chip, relocation: &Relocation, value: i64) -> Result<Instruct
     oriole_sass::encode_as(chip, relocation.form, &instruction).map_err(|error| fail(error.into()))
 }
 
-/// Which operand a fixup fills.
+/// The operand that a fixup fills.
 #[derive(Clone, Copy)]
 enum Field {
     Target,

@@ -1,7 +1,7 @@
-//! From finished machine instructions to words ("Mercury" in the seeds): block targets become distances, every
-//! instruction its word; what only the kernel's layout knows stays symbolic.
+//! Encodes finished machine instructions as words: block targets become distances, every instruction becomes its
+//! word; references that depend on the kernel's layout stay symbolic.
 //!
-//! It is here because it is the last stage that sees one function alone. No layout number, no pass and no file format
+//! It is here because it is the last stage that sees one function alone. No layout offset, no pass and no file format
 //! may enter.
 
 mod function;

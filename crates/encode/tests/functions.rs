@@ -1,4 +1,4 @@
-//! Whole functions: branch distances, what stays symbolic, and the words that layout completes.
+//! Whole functions: branch distances, relocations, and the words that layout completes.
 
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
@@ -17,7 +17,7 @@ fn forms() -> &'static Table {
     oriole_sass::form::table(CHIP).expect("forms")
 }
 
-/// A function out of blocks of instruction texts, each with its fixup if it has one.
+/// A function from blocks of instruction texts, each with an optional fixup.
 fn function(blocks: &[&[(&str, Option<Fixup>)]]) -> MachineFunction {
     let instruction = |&(line, fixup): &(&str, Option<Fixup>)| {
         let parsed = parse(CHIP, line, Some(0)).unwrap_or_else(|error| panic!("{line}: {error}"));
@@ -167,7 +167,7 @@ fn the_form_that_was_chosen_is_the_one_that_is_written() {
     let (register, immediate) = (of("MOV R0, R1"), of("MOV R0, 0x1"));
     assert_ne!(register.form, immediate.form);
     assert!(encoded(immediate.clone()).is_ok());
-    // No other form is looked for.
+    // No other form is searched.
     let wrong = MachineInstruction { form: register.form, ..immediate };
     let error = encoded(wrong).expect_err("the form takes no immediate").reason;
     assert_eq!(error.to_string(), "no form of MOV takes these operands");

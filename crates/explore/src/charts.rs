@@ -1,7 +1,6 @@
-//! Curves of a kernel as drawings: live registers along the code, what issues when on which unit, how full an SM gets with more
-//! or fewer registers.
+//! Charts of a kernel: live registers along the code, issues by unit, occupancy over the number of registers.
 //!
-//! Each drawing is bounded whatever the size of the kernel: no more points than there are columns of pixels.
+//! Each chart is bounded whatever the size of the kernel: no more points than columns of pixels.
 
 use std::fmt::Write as _;
 
@@ -10,11 +9,11 @@ use oriole_latency::Unit;
 
 use crate::view::KernelView;
 
-/// Width of a drawing.
+/// Width of a chart.
 const WIDTH: f64 = 640.0;
 /// Columns for curves.
 const COLUMNS: usize = 580;
-/// Where the curve begins and ends.
+/// Left and right end of the curve.
 const LEFT: f64 = 50.0;
 const RIGHT: f64 = 630.0;
 
@@ -22,7 +21,7 @@ fn x(part: f64) -> f64 {
     LEFT + (RIGHT - LEFT) * part
 }
 
-/// The live registers at each instruction, with what the kernel is given.
+/// The live registers at each instruction, with the allocated number.
 pub fn pressure(kernel: &KernelView) -> Markup {
     const TOP: f64 = 14.0;
     const BASE: f64 = 150.0;
@@ -63,7 +62,7 @@ pub fn pressure(kernel: &KernelView) -> Markup {
     }
 }
 
-/// What issues when on which unit, and where the warp waits for scoreboards.
+/// Issues by unit, and waits of the warp for scoreboards.
 pub fn timeline(kernel: &KernelView) -> Markup {
     const LANE: f64 = 20.0;
     let rows = &kernel.code.rows;
@@ -71,7 +70,7 @@ pub fn timeline(kernel: &KernelView) -> Markup {
     let used: Vec<Unit> =
         Unit::ALL.into_iter().filter(|&unit| rows.iter().any(|row| row.unit == Some(unit))).collect();
     let column = |cycle: u64| (cycle as f64 / span as f64 * COLUMNS as f64) as usize;
-    // Columns in which something is, as stretches.
+    // Used columns, as stretches.
     let stretches = |of: &dyn Fn(usize) -> Option<(u64, u64)>| {
         let mut filled = vec![false; COLUMNS + 1];
         for (from, to) in (0..rows.len()).filter_map(of) {
@@ -172,7 +171,7 @@ pub fn occupancy(kernel: &KernelView) -> Markup {
     }
 }
 
-/// How many registers fewer a kernel would have to take for more warps, and how many it would get.
+/// The next smaller number of registers with more warps, and that number of warps.
 pub fn next_step(kernel: &KernelView) -> Option<(u32, u32)> {
     let own = kernel.needs.registers as usize;
     let now = *kernel.curve.get(own.checked_sub(1)?)?;
@@ -180,12 +179,12 @@ pub fn next_step(kernel: &KernelView) -> Option<(u32, u32)> {
     Some((at as u32 + 1, warps))
 }
 
-/// A number for a drawing.
+/// A coordinate of a chart.
 fn p(value: f64) -> String {
     format!("{value:.1}")
 }
 
-/// About so many round marks up to a number.
+/// At most about `count` round marks up to `most`.
 fn ticks(most: u32, count: u32) -> Vec<u32> {
     let step = (1..).map(|power| 1 << power).find(|step| most / step <= count).unwrap_or(1);
     (0..=most / step).map(|at| at * step).collect()

@@ -1,8 +1,7 @@
-//! The machine code of a cubin as blocks and rows: text, control word, when each instruction issues and which registers are
-//! live there.
+//! The machine code of a cubin as blocks and rows: text, control word, issue times and live registers.
 //!
-//! It is here because views, comparisons and graphs all start from it, whoever made the cubin. Nothing is laid out for a
-//! reader here, and nothing of the source is known.
+//! Views, comparisons and graphs all start from it, for cubins of any compiler. No rendering is done here, and the
+//! source is not known.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +18,13 @@ use oriole_schedule::{Issue, Named, Pressure, Statistics};
 /// The code of a cubin.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Code {
-    /// The chip that it is for.
+    /// Its chip.
     pub chip: Chip,
     /// Kernels, then the functions that have sections of their own.
     pub kernels: Vec<KernelCode>,
 }
 
-/// A kernel or function with all that its section holds.
+/// A kernel or function with the contents of its section.
 #[derive(Clone, PartialEq, Debug)]
 pub struct KernelCode {
     /// Its name.
@@ -36,9 +35,9 @@ pub struct KernelCode {
     pub named: Named,
     /// Bytes of its own stack frame.
     pub frame_bytes: u32,
-    /// Bytes of the stack with all calls, if the file tells.
+    /// Bytes of the stack with all calls, if the file states it.
     pub stack_bytes: Option<u32>,
-    /// Bytes of static shared memory, without what the system takes.
+    /// Bytes of static shared memory, without the reserved part.
     pub shared_bytes: u64,
     /// Bytes of constants and parameters.
     pub constant_bytes: u64,
@@ -65,9 +64,9 @@ pub struct Row {
     pub address: u32,
     /// The instruction.
     pub instruction: Instruction,
-    /// As the disassembler writes it.
+    /// As text of the disassembler.
     pub text: String,
-    /// When it issues, if the latencies of the chip are known.
+    /// Its issue time, if the latencies of the chip are known.
     pub issue: Option<Issue>,
     /// Registers that are live.
     pub pressure: Pressure,
@@ -120,7 +119,7 @@ pub enum WordError {
 }
 
 impl Code {
-    /// Takes a cubin apart.
+    /// Decodes a cubin.
     ///
     /// # Errors
     /// The bytes are no cubin, are for a chip whose code cannot be read, or hold a word that is no instruction.
@@ -239,13 +238,16 @@ impl KernelCode {
             threads: threads(kernel),
             figures,
             local: (local(Op::STL), local(Op::LDL)),
-            functions: inner.into_iter().map(|(value, name)| (shape.index(value as u32) as usize, name)).collect(),
+            functions: inner
+                .into_iter()
+                .map(|(value, name)| (shape.index(value as u32) as usize, name))
+                .collect(),
             rows,
             blocks,
         })
     }
 
-    /// The most general registers that are live at once, and the row where they are.
+    /// Maximum of live general registers, and its row.
     pub fn peak(&self) -> (u16, usize) {
         let all = self.rows.iter().enumerate().map(|(at, row)| (row.pressure.general, at));
         all.max_by_key(|&(general, at)| (general, std::cmp::Reverse(at))).unwrap_or_default()

@@ -1,7 +1,8 @@
-//! Two results of compiling compared: figures of each kernel side by side, and its code aligned instruction by instruction.
+//! Comparison of two compile results: figures of each kernel side by side, and its code aligned instruction by
+//! instruction.
 //!
-//! It is here so that text and page show the same. Instructions that differ in the numbers of registers, scoreboards and
-//! branch targets only count as the same, unless exactness is asked for: another allocation would hide what really changed.
+//! Text and page share it. Instructions that differ only in register indices, scoreboards and branch targets count as
+//! equal, unless exactness is requested: a different allocation would hide the real changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,18 +16,18 @@ use crate::code::{Code, KernelCode, Row};
 /// One of the two.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Side {
-    /// How it is called.
+    /// Its label.
     pub label: String,
     /// Its code.
     pub code: Code,
-    /// Bytes that spills of a kernel store and load, where the compiler told.
+    /// Bytes of spill stores and loads of a kernel, where the compiler reported them.
     pub spills: BTreeMap<String, (u32, u32)>,
 }
 
-/// What is compared.
+/// A comparison.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Comparison {
-    /// How the two sides are called, with their chips.
+    /// The labels of the two sides, with their chips.
     pub sides: [String; 2],
     /// Kernels that both have.
     pub pairs: Vec<Pair>,
@@ -43,29 +44,29 @@ pub struct Pair {
     pub figures: Vec<Figure>,
     /// The code, aligned.
     pub lines: Vec<Line>,
-    /// Instructions by opcode where the sides differ: opcode, how many on each.
+    /// Instructions by opcode where the sides differ: opcode, count on each.
     pub opcodes: Vec<(&'static str, [u32; 2])>,
-    /// Instructions and control words are the same to the last number.
+    /// Whether instructions and control words are exactly equal.
     pub is_identical: bool,
 }
 
-/// A number on both sides.
+/// A figure of both sides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Figure {
-    /// What it counts.
+    /// Its name.
     pub name: &'static str,
-    /// The numbers, where they are known.
+    /// The values, where they are known.
     pub values: [Option<u64>; 2],
-    /// Whether more of it is better.
+    /// Whether more is better.
     pub more_is_better: bool,
 }
 
-/// How the sides of a line differ.
+/// The difference of the sides of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Change {
-    /// Not at all, or in nothing that counts.
+    /// None, or none that counts.
     Same,
-    /// One instruction stands for another.
+    /// Different instructions.
     Changed,
     /// Only the first side has it.
     Removed,
@@ -74,7 +75,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// In a word.
+    /// One-word label.
     pub fn name(self) -> &'static str {
         match self {
             Change::Same => "same",
@@ -85,19 +86,19 @@ impl Change {
     }
 }
 
-/// Instructions beside each other.
+/// Aligned instructions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
-    /// How they differ.
+    /// Their difference.
     pub change: Change,
     /// Address and text.
     pub sides: [Option<(u32, String)>; 2],
 }
 
-/// How to compare.
+/// The mode of comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Manner {
-    /// Numbers of registers, targets and control words count too.
+    /// Whether register indices, targets and control words count too.
     pub exact: bool,
 }
 
@@ -111,7 +112,7 @@ impl Comparison {
         let mut paired = BTreeSet::new();
         let pair = |first: &KernelCode, second: &KernelCode| Pair::new(sides, [first, second], manner);
         match (kernels[0].as_slice(), kernels[1].as_slice()) {
-            // The only ones are meant, whatever their names.
+            // Single kernels are paired, whatever their names.
             (&[first], &[second]) => {
                 pairs.push(pair(first, second));
                 paired.extend([first.name.clone(), second.name.clone()]);
@@ -162,12 +163,12 @@ impl Pair {
         self.lines.iter().all(|line| line.change == Change::Same)
     }
 
-    /// How many lines are of a kind.
+    /// Number of lines of a kind.
     pub fn count(&self, change: Change) -> usize {
         self.lines.iter().filter(|line| line.change == change).count()
     }
 
-    /// The lines that differ with so many round them, in stretches: indices of the lines.
+    /// The differing lines with `context` lines around them, in stretches: indices of the lines.
     pub fn stretches(&self, context: usize) -> Vec<std::ops::Range<usize>> {
         let mut all: Vec<std::ops::Range<usize>> = Vec::new();
         for (at, _) in self.lines.iter().enumerate().filter(|(_, line)| line.change != Change::Same) {
@@ -181,7 +182,7 @@ impl Pair {
     }
 }
 
-/// Threads of the blocks that occupancies are for where a kernel does not bound them.
+/// Threads of a block for the occupancy where a kernel does not bound them.
 const USUAL_THREADS: u32 = 256;
 
 fn warps(chip: Chip, kernel: &KernelCode) -> Option<u64> {
@@ -236,7 +237,7 @@ fn opcodes(kernels: [&KernelCode; 2]) -> Vec<(&'static str, [u32; 2])> {
     list
 }
 
-/// What of an instruction counts.
+/// The significant part of an instruction.
 fn key(row: &Row, manner: Manner) -> String {
     if manner.exact {
         return format!("{} {:?}", row.text, row.instruction.control);
@@ -303,7 +304,7 @@ fn lines(kernels: [&KernelCode; 2], manner: Manner) -> Vec<Line> {
 }
 
 impl Figure {
-    /// The second number less the first, with its sign; nothing where they are the same or one is unknown.
+    /// The second value minus the first, with its sign; empty if they are equal or one is unknown.
     pub fn difference(&self) -> String {
         let [Some(first), Some(second)] = self.values else { return String::new() };
         if first == second {
@@ -316,19 +317,19 @@ impl Figure {
         format!("{sign}{difference}{share}")
     }
 
-    /// Whether the second number is better than the first; nothing where they are the same or one is unknown.
+    /// Whether the second value is better than the first; `None` if they are equal or one is unknown.
     pub fn is_better(&self) -> Option<bool> {
         let [Some(first), Some(second)] = self.values else { return None };
         (first != second).then_some((second > first) == self.more_is_better)
     }
 
-    /// Whether it is worth a line: one of the sides has a number that is not 0.
+    /// Whether it deserves a line: one of the sides has a nonzero value.
     pub fn tells(&self) -> bool {
         self.values.iter().any(|value| value.is_some_and(|value| value > 0))
     }
 }
 
-/// A share in percent, rounded.
+/// A ratio in percent, rounded.
 fn percent(part: u64, whole: u64) -> u64 {
     ((u128::from(part) * 200 + u128::from(whole)) / (2 * u128::from(whole))).try_into().unwrap_or(u64::MAX)
 }

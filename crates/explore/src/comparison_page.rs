@@ -8,7 +8,7 @@ use crate::page::head;
 
 const STYLE: &str = include_str!("comparison.css");
 
-/// Lines that are shown round those that differ; the others are there to be opened.
+/// Visible context lines around differing ones; the others are collapsed.
 const CONTEXT: usize = 3;
 
 /// The comparison as a page.
@@ -62,7 +62,7 @@ fn summary(comparison: &Comparison, demangled: bool) -> Markup {
     }
 }
 
-/// Both numbers and their difference.
+/// Both values and their difference.
 fn cells(figure: &Figure) -> Markup {
     let value = |value: Option<u64>| value.map_or("?".to_owned(), |value| value.to_string());
     html! {
@@ -72,7 +72,7 @@ fn cells(figure: &Figure) -> Markup {
     }
 }
 
-/// Whether a difference is one for the better.
+/// Whether a difference is an improvement.
 fn verdict(figure: &Figure) -> &'static str {
     match figure.is_better() {
         Some(true) => "better",

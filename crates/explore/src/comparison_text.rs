@@ -1,6 +1,7 @@
 //! A comparison as text for a terminal, and as one JSON document for programs.
 //!
-//! It is here so that both tell what the page tells. Width and colours of a terminal are the program's; nothing is compared here.
+//! Both have the contents of the page. Width and colours of a terminal are handled by the program; nothing is compared
+//! here.
 
 use std::fmt::Write as _;
 
@@ -9,13 +10,13 @@ use serde_json::{Map, Value, json};
 
 use crate::comparison::{Change, Comparison, Figure, Line, Pair};
 
-/// The version of the document's form; it rises when a field goes away or changes its meaning.
+/// The version of the document's format; it is raised when a field is removed or changes its meaning.
 const VERSION: u32 = 1;
-/// Letters of the first side of a line, at most; what is longer pushes the second one out.
+/// Maximum width of the first side of a line; a longer one shifts the second.
 const WIDEST: usize = 64;
 
-/// The comparison for a terminal: of each pair of kernels the figures and, side by side, the lines that differ with so many
-/// round them; all lines without a number. With `demangled` names of sources stand behind those of symbols.
+/// The comparison for a terminal: for each pair of kernels the figures and, side by side, the differing lines with
+/// `context` lines around them; all lines if it is `None`. With `demangled` source names follow symbol names.
 pub fn comparison_text(comparison: &Comparison, demangled: bool, context: Option<usize>) -> String {
     let [first, second] = &comparison.sides;
     let mut text = format!("first:  {first}\nsecond: {second}\n");

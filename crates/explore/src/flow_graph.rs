@@ -1,7 +1,7 @@
 //! The control-flow graph of a kernel's code as a drawing, and as text for Graphviz.
 //!
-//! It is here because the same blocks are drawn on pages and in terminals' files. A graph too large for layers is drawn as a
-//! column in the order of the code, with arcs beside it.
+//! Pages and files share these blocks. A graph too large for layers is drawn as a column in the order of the code, with
+//! arcs next to it.
 
 use std::fmt::Write as _;
 
@@ -13,12 +13,12 @@ use crate::code::{Block, KernelCode};
 use crate::graphviz::{Edge, EdgeKind, Graph, Node, title};
 use crate::layered::{Drawing, Size, layered};
 
-/// Size of a block's box.
+/// Size of a block's rectangle.
 const BOX: Size = (168.0, 44.0);
 /// Blocks above which the graph is a column.
 const MOST_BLOCKS: usize = 600;
 
-/// Whether an edge is a call: what is called is drawn apart.
+/// Whether an edge is a call: callees are drawn separately.
 fn is_call(code: &KernelCode, from: usize, to: usize) -> bool {
     let last = code.rows[code.blocks[from].first..code.blocks[from].end].last();
     to != from + 1 && last.is_some_and(|row| row.instruction.op == Op::CALL)
@@ -92,7 +92,7 @@ fn number(value: f64) -> String {
     format!("{value:.0}")
 }
 
-/// A line through the points, round where it bends.
+/// A line through the points, with rounded bends.
 fn route(points: &[Size]) -> String {
     let mut path = String::new();
     let mut before: Option<Size> = None;
@@ -114,7 +114,7 @@ fn route(points: &[Size]) -> String {
     path
 }
 
-/// All blocks below each other, edges that do not go to the next one as arcs at the side: the farther, the farther out.
+/// All blocks below each other, edges that do not go to the next one as arcs at the side: longer arcs further out.
 fn column(count: usize, edges: &[(usize, usize)]) -> Drawing {
     const STEP: f64 = BOX.1 + 18.0;
     let top = |at: usize| 10.0 + STEP * at as f64;
@@ -122,11 +122,11 @@ fn column(count: usize, edges: &[(usize, usize)]) -> Drawing {
         if to == from + 1 {
             return vec![(10.0 + BOX.0 / 2.0, top(from) + BOX.1), (10.0 + BOX.0 / 2.0, top(to))];
         }
-        let out = 10.0 + BOX.0 + 14.0 * (from.abs_diff(to) as f64 + 1.0).log2() + 10.0;
+        let out = 10.0 + BOX.0 + 14.0 * libm::log2(from.abs_diff(to) as f64 + 1.0) + 10.0;
         let (start, end) = (top(from) + BOX.1 * 0.7, top(to) + BOX.1 * 0.3);
         vec![(10.0 + BOX.0, start), (out, start), (out, end), (10.0 + BOX.0, end)]
     };
-    let widest = 14.0 * (count as f64 + 1.0).log2() + 30.0;
+    let widest = 14.0 * libm::log2(count as f64 + 1.0) + 30.0;
     Drawing {
         size: (BOX.0 + widest + 20.0, top(count) + 10.0),
         nodes: (0..count).map(|at| (10.0, top(at))).collect(),

@@ -1,6 +1,6 @@
-//! Graphs as text for Graphviz: boxes with a title and code, edges that go on, back or into what is called.
+//! Graphs as text for Graphviz: boxes with a title and code; forward, back and call edges.
 //!
-//! It is here because graphs of machine code and of the intermediate representation are to look alike. Nothing is known of either.
+//! Graphs of machine code and of the intermediate representation share this style. It knows neither.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -20,28 +20,28 @@ pub struct Node {
     pub title: String,
     /// The lines below.
     pub lines: Vec<String>,
-    /// Nothing leads to it from the start.
+    /// It is unreachable from the start.
     pub is_unreachable: bool,
 }
 
 /// An edge.
 pub struct Edge {
-    /// Where it starts.
+    /// Its source.
     pub from: usize,
-    /// Where it ends.
+    /// Its target.
     pub to: usize,
-    /// Of which kind it is.
+    /// Its kind.
     pub kind: EdgeKind,
 }
 
-/// What an edge is.
+/// The kind of an edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EdgeKind {
-    /// It goes on.
+    /// A forward edge.
     Forward,
-    /// It goes back to the head of a loop: drawn bold.
+    /// A back edge to the head of a loop: drawn bold.
     Back,
-    /// It calls: drawn dashed.
+    /// A call: drawn dashed.
     Call,
 }
 
@@ -51,7 +51,7 @@ impl Display for Graph {
         writeln!(out, "  node [shape=box fontname=\"monospace\" fontsize=10]")?;
         for (at, node) in self.nodes.iter().enumerate() {
             write!(out, "  b{at} [label=\"")?;
-            // Lines end at the left.
+            // Lines are left-aligned.
             for line in std::iter::once(&node.title).chain(&node.lines) {
                 write!(out, "{}\\l", escaped(line))?;
             }
@@ -74,7 +74,7 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\l")
 }
 
-/// The title of a block in so many loops.
+/// The title of a block at this loop depth.
 pub fn title(name: &str, loops: usize) -> String {
     match loops {
         0 => name.to_owned(),

@@ -1,19 +1,19 @@
-//! A directed graph drawn in layers: each node below those that lead to it, edges back to a loop's head upwards, few
-//! crossings, long edges straight. The method is Sugiyama's: layers by longest path, order by medians, places by least squares.
+//! Layered layout of a directed graph: each node below its predecessors, back edges upwards, few crossings, long edges
+//! straight. The method is Sugiyama's: layers by longest path, order by medians, positions by least squares.
 //!
-//! It is here because a control-flow graph is read as a picture. It knows nothing of code: nodes have sizes and edges have
-//! ends. A graph too large for it is refused, since its work grows faster than the graph.
+//! A control-flow graph is read as a picture. This file knows nothing of code: nodes have sizes and edges have ends. A
+//! graph too large for it is refused, since the cost grows faster than the graph.
 
 /// Width and height.
 pub type Size = (f64, f64);
 
 /// Room between nodes of a layer, and between layers.
 const GAP: Size = (26.0, 34.0);
-/// Room that an edge takes which passes a layer.
+/// Width of an edge that passes a layer.
 const LANE: f64 = 12.0;
-/// Most nodes, with the places where edges pass layers.
+/// Maximum number of nodes, including the places where edges pass layers.
 const LARGEST: usize = 6000;
-/// Times that the order of layers is improved, down and up.
+/// Number of sweeps that improve the order of layers, down and up.
 const SWEEPS: usize = 12;
 
 /// A drawn graph.
@@ -38,15 +38,15 @@ struct Place {
     is_node: bool,
 }
 
-/// Draws a graph; nothing if it is too large. An edge leads from a node to a node by their numbers; nodes that nothing leads to
-/// are on top.
+/// Lays out a graph; `None` if it is too large. An edge leads from a node to a node by their indices; nodes without
+/// predecessors are on top.
 pub fn layered(sizes: &[Size], edges: &[(usize, usize)]) -> Option<Drawing> {
     let mut whole = Drawing {
         size: (0.0, 0.0),
         nodes: vec![(0.0, 0.0); sizes.len()],
         edges: vec![Vec::new(); edges.len()],
     };
-    // What nothing joins is drawn beside each other.
+    // Unconnected parts are drawn side by side.
     for nodes in components(sizes.len(), edges) {
         let place = |node: usize| nodes.binary_search(&node).ok();
         let own: Vec<(usize, (usize, usize))> = edges
@@ -69,7 +69,7 @@ pub fn layered(sizes: &[Size], edges: &[(usize, usize)]) -> Option<Drawing> {
     Some(whole)
 }
 
-/// The nodes of each part that edges join, ascending.
+/// The nodes of each connected component, ascending.
 fn components(count: usize, edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
     let mut near: Vec<Vec<usize>> = vec![Vec::new(); count];
     for &(from, to) in edges {
@@ -98,7 +98,7 @@ fn components(count: usize, edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
     all
 }
 
-/// Draws a graph that is of one piece.
+/// Lays out a connected graph.
 fn connected(sizes: &[Size], edges: &[(usize, usize)]) -> Option<Drawing> {
     let back = back_edges(sizes.len(), edges);
     let layers = layers(sizes.len(), edges, &back);
@@ -141,14 +141,14 @@ fn connected(sizes: &[Size], edges: &[(usize, usize)]) -> Option<Drawing> {
     Some(drawing(&rows, &places, sizes.len(), edges, &back, &chains))
 }
 
-/// The edges that close a cycle on the way from the first nodes.
+/// The edges that close a cycle in a depth-first search.
 fn back_edges(count: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     let mut out: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (at, &(from, _)) in edges.iter().enumerate() {
         out[from].push(at);
     }
     let mut back = vec![false; edges.len()];
-    // 0 unseen, 1 on the way, 2 done.
+    // 0 unseen, 1 on the path, 2 done.
     let mut state = vec![0u8; count];
     for start in 0..count {
         if state[start] != 0 {
@@ -180,7 +180,7 @@ fn back_edges(count: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     back
 }
 
-/// The layer of each node: the longest way to it, back edges left out.
+/// The layer of each node: the longest path to it, back edges left out.
 fn layers(count: usize, edges: &[(usize, usize)], back: &[bool]) -> Vec<usize> {
     let forward = || edges.iter().zip(back).filter(|&(_, &back)| !back).map(|(edge, _)| *edge);
     let mut out: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -203,7 +203,7 @@ fn layers(count: usize, edges: &[(usize, usize)], back: &[bool]) -> Vec<usize> {
     layer
 }
 
-/// Orders each layer by the medians of the neighbours in the layer before, to and fro.
+/// Orders each layer by the medians of the neighbours in the previous layer, in both directions.
 fn order(rows: &mut [Vec<usize>], places: &[Place]) {
     let mut position = vec![0usize; places.len()];
     let number = |row: &[usize], position: &mut Vec<usize>| {
@@ -220,7 +220,7 @@ fn order(rows: &mut [Vec<usize>], places: &[Place]) {
                 let near = if down { &places[place].up } else { &places[place].down };
                 let mut at: Vec<usize> = near.iter().map(|&other| position[other]).collect();
                 at.sort_unstable();
-                // Without neighbours it stays where it is.
+                // Without neighbours it stays in place.
                 if at.is_empty() { 2 * position[place] } else { at[(at.len() - 1) / 2] + at[at.len() / 2] }
             };
             let mut keyed: Vec<(usize, usize)> =
@@ -237,7 +237,7 @@ fn order(rows: &mut [Vec<usize>], places: &[Place]) {
     rows.clone_from_slice(&best.1);
 }
 
-/// How many pairs of edges cross, by the inversions of each layer.
+/// Number of crossing pairs of edges, by the inversions of each layer.
 fn crossings(rows: &[Vec<usize>], places: &[Place], position: &[usize]) -> u64 {
     let mut total = 0;
     for pair in rows.windows(2) {
@@ -247,7 +247,7 @@ fn crossings(rows: &[Vec<usize>], places: &[Place], position: &[usize]) -> u64 {
             let mut ends: Vec<usize> = places[place].down.iter().map(|&to| position[to]).collect();
             ends.sort_unstable();
             for &end in &ends {
-                // How many earlier ends are not behind this one.
+                // Number of earlier ends that are not after this one.
                 let (mut at, mut before) = (end + 1, 0);
                 while at > 0 {
                     before += tree[at];
@@ -295,7 +295,7 @@ fn set(rows: &[Vec<usize>], places: &mut [Place]) {
                         return (place.x, 0.1);
                     }
                     let sum: f64 = near.iter().map(|&other| places[other].x).sum();
-                    // Where an edge passes a layer it had better not bend.
+                    // A passing edge should not bend in a layer.
                     (sum / near.len() as f64, if place.is_node { 1.0 } else { 4.0 })
                 })
                 .collect();
@@ -307,8 +307,8 @@ fn set(rows: &[Vec<usize>], places: &mut [Place]) {
     }
 }
 
-/// The places nearest to the wanted ones, by weighted squares, that keep order and distances: neighbours that would overlap are
-/// pooled.
+/// The places nearest to the wanted ones, by weighted least squares, under the order and the distances: neighbours that
+/// would overlap are pooled.
 fn nearest(wanted: &[(f64, f64)], widths: &[f64]) -> Vec<f64> {
     let mut shifts = Vec::with_capacity(wanted.len());
     let mut shift = 0.0;
@@ -373,7 +373,7 @@ fn drawing(
             } else if step + 1 == chain.len() {
                 points.push(at(place));
             } else {
-                // Past the whole layer, so that no node is crossed.
+                // Past the whole layer, so that it crosses no node.
                 points.push(at(place));
                 points.push((at(place).0, at(place).1 + heights[places[place].layer]));
             }
@@ -399,7 +399,7 @@ mod tests {
         layered(&vec![(100.0, 40.0); count], edges).expect("a small graph")
     }
 
-    /// No node covers another one, and forward edges go down.
+    /// No node overlaps another one, and forward edges go down.
     fn check(count: usize, edges: &[(usize, usize)]) {
         let drawing = draw(count, edges);
         for a in 0..count {
@@ -422,7 +422,7 @@ mod tests {
     fn nodes_are_apart_and_edges_go_down() {
         check(4, &[(0, 1), (0, 2), (1, 3), (2, 3)]);
         check(5, &[(0, 1), (1, 2), (2, 1), (2, 3), (0, 4), (3, 4), (3, 3)]);
-        // Two parts that nothing joins.
+        // Two unconnected components.
         check(4, &[(0, 1), (2, 3)]);
         // A ladder of diamonds with long edges past them.
         let mut edges = Vec::new();
@@ -438,7 +438,7 @@ mod tests {
         let middle = drawing.nodes[0].0;
         assert_eq!(drawing.nodes[3].0, middle);
         assert!((drawing.nodes[1].0 + drawing.nodes[2].0 - 2.0 * middle).abs() < 1e-6);
-        // Two boxes beside each other, and room at both ends.
+        // Two boxes side by side, and room at both ends.
         assert_eq!(drawing.size.0, 2.0 * 100.0 + 3.0 * GAP.0);
     }
 

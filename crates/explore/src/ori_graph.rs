@@ -1,7 +1,7 @@
 //! The control-flow graph of a function of the intermediate representation, as text for Graphviz.
 //!
-//! It is here beside that of machine code, so that a reader of both finds the same marks. The representation's own analyses tell
-//! what a loop is; no pass is here.
+//! The marks are those of the graph of machine code. Loops come from the representation's own analyses; no pass is
+//! here.
 
 use oriole_ori::print::block_text;
 use oriole_ori::{BlockId, Cfg, Dominators, Function, Loops};

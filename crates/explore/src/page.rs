@@ -1,7 +1,7 @@
-//! The page about a file as HTML: one document without anything from elsewhere, readable without scripts.
+//! The page about a file as HTML: one self-contained document, readable without scripts.
 //!
-//! It is here so that what is seen is written in one place. All text of the file goes through the library's escaping, and what
-//! the script reads is JSON in which no tag can stand.
+//! All HTML is written in one place. All text of the file goes through the library's escaping, and the script's data
+//! are JSON that cannot contain a tag.
 
 use std::collections::HashMap;
 
@@ -13,20 +13,20 @@ use crate::code::Row;
 use crate::view::{FileView, KernelView, Note, TextPart};
 use crate::{charts, flow_graph};
 
-/// What all pages have: colours for light and dark, letters, the head.
+/// Common to all pages: colours for light and dark, fonts, the head.
 const THEME: &str = include_str!("theme.css");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Rows that a browser lays out together, and leaves alone while they are out of sight.
+/// Rows that a browser lays out together, and skips while they are out of sight.
 const CHUNK: usize = 64;
 /// Height of a row in pixels, as the style sheet has it.
 const ROW: usize = 20;
-/// Columns of a tabulator, as the style sheet has it.
+/// Width of a tab in columns, as in the style sheet.
 const TAB: usize = 4;
 
-/// The head of a page. Nothing is loaded from anywhere, whatever the text of a file says, and what is in the page runs only where
-/// it has a script.
+/// The head of a page. Nothing is loaded from elsewhere, whatever the text of a file contains, and scripts are allowed
+/// only on pages that have one.
 pub(crate) fn head(title: &str, style: &str, has_script: bool) -> Markup {
     let script = if has_script { "; script-src 'unsafe-inline'" } else { "" };
     html! {
@@ -160,7 +160,7 @@ fn needs(kernel: &KernelView) -> Markup {
     }
 }
 
-/// A column of rows, in chunks. All texts are as wide as the widest one, so that what stands behind them is aligned.
+/// A column of rows, in chunks. All texts are padded to the widest one, so that the following column is aligned.
 fn rows(name: &str, widest: usize, rows: &[Markup]) -> Markup {
     html! {
         div.rows.(name) tabindex="0" role="region" aria-label=(name) style={ "--w:" (widest + 1) "ch" } {
@@ -182,7 +182,7 @@ fn text_pane(kernel: &KernelView) -> Markup {
     }
 }
 
-/// Columns that a text takes at most.
+/// Maximum width of a text in columns.
 fn columns(text: &str) -> usize {
     text.chars().map(|letter| if letter == '\t' { TAB } else { 1 }).sum()
 }
@@ -249,13 +249,13 @@ fn ori_pane(at: usize, kernel: &KernelView) -> Markup {
     }
 }
 
-/// The lines that are shown: names of registers are in the PTX beside it.
+/// The visible lines: names of registers are in the PTX next to it.
 fn visible(snapshot: &OriSnapshot) -> impl Iterator<Item = (&str, Option<u32>)> {
     let lines = snapshot.lines.iter().filter(|line| !line.text.starts_with("  value "));
     lines.map(|line| (&*line.text, line.source.map(|line| line + 1)))
 }
 
-/// The phases as JSON: each line once, and for each phase the stretches of lines that it has. No `<` is in it.
+/// The phases as JSON: each line once, and for each phase its stretches of lines. It contains no `<`.
 fn history(snapshots: &[OriSnapshot]) -> String {
     let mut known: HashMap<(&str, Option<u32>), usize> = HashMap::new();
     let (mut lines, mut sources): (Vec<&str>, Vec<u32>) = (Vec::new(), Vec::new());
@@ -276,7 +276,7 @@ fn history(snapshots: &[OriSnapshot]) -> String {
         }
         phases.push(json!({ "doc": snapshot.doc, "lines": stretches }));
     }
-    // In JSON a `<` is inside of strings only, where it may be written so.
+    // In JSON a `<` is inside of strings only, where it can be escaped.
     json!({ "lines": lines, "sources": sources, "phases": phases }).to_string().replace('<', "\\u003c")
 }
 
@@ -324,7 +324,7 @@ fn code_row(row: &Row, note: &Note, most: u16, first: bool) -> Markup {
     }
 }
 
-/// What a row waits for and sets, in short: `?03` waits for two scoreboards, `w2` and `r1` set them.
+/// The waits and sets of a row, in short: `?03` waits for two scoreboards, `w2` and `r1` set them.
 fn scoreboards(row: &Row) -> String {
     let control = row.instruction.control;
     let mut text = String::new();
@@ -347,7 +347,7 @@ mod tests {
     use super::*;
     use oriole_ide::OriLine;
 
-    /// The script finds the lines of each phase again, and no line can end the script.
+    /// The script reconstructs the lines of each phase, and no line can end the script.
     #[test]
     fn phases_as_json() {
         let line = |text: &str, source| OriLine { text: text.into(), source };

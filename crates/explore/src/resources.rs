@@ -9,7 +9,7 @@ use oriole_cubin::read::Kernel;
 use oriole_ide::demangle;
 use oriole_inputs::{Config, Database, FunctionUnit, SourceFile};
 use oriole_pipeline::ASSUMED_THREADS;
-use oriole_queries::{graph, view};
+use oriole_queries::{configuration, files, functions, view};
 use oriole_syntax::UnitKind;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -40,15 +40,15 @@ pub fn resource_report(compiled: &Compiled<'_>, cubin: &[u8]) -> String {
     let db = compiled.db;
     let kernels = oriole_cubin::read(cubin).map(|cubin| cubin.kernels).unwrap_or_default();
     let mut text = String::new();
-    for unit in view::code_units(db, compiled.file) {
-        let Ok(allocated) = graph::allocated(db, unit, compiled.config) else { continue };
+    for unit in files::code_units(db, compiled.file) {
+        let Ok(allocated) = functions::allocated(db, unit, compiled.config) else { continue };
         let name = compiled.shown(unit.name(db));
         match kernels.iter().find(|kernel| kernel.name == **unit.name(db)) {
             Some(kernel) if unit.kind(db) == UnitKind::Entry => {
                 let _ = writeln!(text, "{name}: {}", needs(compiled, unit, kernel));
             }
             _ => {
-                let registers = graph::encoded(db, unit, compiled.config)
+                let registers = functions::encoded(db, unit, compiled.config)
                     .as_ref()
                     .map_or(0, |function| function.encoded.general_registers);
                 let _ = writeln!(text, "{name} (function): {registers} registers");
@@ -69,7 +69,7 @@ pub fn resource_report(compiled: &Compiled<'_>, cubin: &[u8]) -> String {
             });
         }
         if let (Ok(finished), Ok(model)) =
-            (graph::finished(db, unit, compiled.config), view::latencies(db, compiled.config))
+            (functions::finished(db, unit, compiled.config), view::latencies(db, compiled.config))
         {
             text.push_str(&oriole_schedule::report(finished, model.0));
         }
@@ -91,10 +91,10 @@ struct Needs {
 impl Needs {
     fn of(compiled: &Compiled<'_>, unit: FunctionUnit<'_>, kernel: &Kernel) -> Needs {
         let db = compiled.db;
-        let chip = graph::chip_info(db, compiled.config);
+        let chip = configuration::chip_info(db, compiled.config);
         let reserved = chip.limits().map_or(0, |limits| limits.static_shared_start);
         let shared = kernel.shared_size.saturating_sub(reserved.into());
-        let given = graph::body(db, unit).as_deref().and_then(|body| body.directives.block_threads());
+        let given = files::body(db, unit).as_deref().and_then(|body| body.directives.block_threads());
         let threads = given.unwrap_or(ASSUMED_THREADS);
         let bytes = u32::try_from(shared).unwrap_or(u32::MAX);
         let usage = oriole_chip::Usage { registers: kernel.registers, threads, shared: bytes };
@@ -136,9 +136,9 @@ pub fn resource_document(
     let read = cubin.and_then(|cubin| oriole_cubin::read(cubin).ok()).map(|cubin| cubin.kernels);
     let code = cubin.and_then(|cubin| Code::read(cubin).ok()).map(|code| code.kernels);
     let forms = view::forms(db, compiled.config).ok();
-    for unit in view::code_units(db, compiled.file).into_iter().filter(|_| cubin.is_some()) {
+    for unit in files::code_units(db, compiled.file).into_iter().filter(|_| cubin.is_some()) {
         let (Ok(allocated), Ok(finished)) =
-            (graph::allocated(db, unit, compiled.config), graph::finished(db, unit, compiled.config))
+            (functions::allocated(db, unit, compiled.config), functions::finished(db, unit, compiled.config))
         else {
             continue;
         };
@@ -188,7 +188,7 @@ pub fn resource_document(
         kernels.push(row);
     }
     json!({
-        "version": VERSION, "file": file, "chip": graph::chip_info(db, compiled.config).to_string(),
+        "version": VERSION, "file": file, "chip": configuration::chip_info(db, compiled.config).to_string(),
         "compiled": cubin.is_some(), "kernels": kernels, "functions": functions, "diagnostics": diagnostics,
     })
 }

@@ -7,7 +7,7 @@ use std::fmt::{self, Write as _};
 
 use oriole_inputs::{Config, Database, FunctionUnit};
 use oriole_pipeline::{Decision, Explained};
-use oriole_queries::{Failed, graph, view};
+use oriole_queries::{Failed, configuration, functions, view};
 use oriole_sass::Style;
 
 /// Writes the machine instructions of a function under a name for readers, block by block; with `explain` with the decisions of passes before them, and for each
@@ -23,8 +23,8 @@ pub fn write_selection<'db>(
     explain: bool,
     text: &mut String,
 ) -> Result<(), Failed> {
-    let chip = graph::chip_info(db, config);
-    let machine = graph::selected(db, unit, config).as_ref().map_err(Clone::clone)?;
+    let chip = configuration::chip_info(db, config);
+    let machine = functions::selected(db, unit, config).as_ref().map_err(Clone::clone)?;
     let _ = writeln!(text, "// {name}");
     let mut reasons = None;
     if explain {
@@ -92,7 +92,7 @@ impl Wins {
         unit: FunctionUnit<'db>,
         config: Config,
     ) -> Result<(), Failed> {
-        graph::selected(db, unit, config).as_ref().map_err(Clone::clone)?;
+        functions::selected(db, unit, config).as_ref().map_err(Clone::clone)?;
         for explained in view::explained(db, unit, config)?.iter().flatten() {
             if let Some(winner) = explained.winner() {
                 *self.0.entry(winner.name.to_owned()).or_default() += 1;

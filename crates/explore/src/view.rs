@@ -1,7 +1,7 @@
-//! What a page tells of a file: for each kernel its text, its intermediate representation through the phases, its code, and
-//! what it needs of the chip.
+//! The contents of a page about a file: for each kernel its text, its intermediate representation through the phases,
+//! its code, and its resources on the chip.
 //!
-//! It is here so that what is shown can be tested without a browser. It asks the database and lays nothing out.
+//! The contents can be tested without a browser. It queries the database and renders nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::code::{Code, CodeError, KernelCode};
 /// A file that was compiled for a chip.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FileView {
-    /// How the file is called.
+    /// The name of the file.
     pub file: String,
     /// The chip.
     pub chip: Chip,
-    /// With which options, in words.
+    /// The options, as text.
     pub options: String,
     /// Its kernels in the order of the file.
     pub kernels: Vec<KernelView>,
@@ -30,11 +30,11 @@ pub struct FileView {
 /// A kernel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct KernelView {
-    /// Its name, and that of its source if names of sources are wanted and it has one.
+    /// Its name, and its source name if that is requested and exists.
     pub name: String,
     /// See `name`.
     pub source_name: Option<String>,
-    /// What it needs.
+    /// Its resources.
     pub needs: KernelStatistics,
     /// Its text and that of the functions that it calls.
     pub text: Vec<TextPart>,
@@ -42,9 +42,9 @@ pub struct KernelView {
     pub history: Vec<OriSnapshot>,
     /// The code.
     pub code: KernelCode,
-    /// For each row of the code what is known of it beside the word.
+    /// For each row of the code its facts beyond the word.
     pub notes: Vec<Note>,
-    /// Warps of an SM for 1, 2, 3 ... registers of a thread, all else as it is.
+    /// Warps of an SM for 1, 2, 3 ... registers of a thread, all else unchanged.
     pub curve: Vec<u32>,
 }
 
@@ -60,29 +60,29 @@ pub struct TextPart {
 /// A line as stretches of one kind each.
 pub type TextLine = Vec<(Option<TokenKind>, String)>;
 
-/// What is known of a row of code beside the word.
+/// Facts of a row of code beyond the word.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Note {
-    /// Line of the file that it stems from, from 1.
+    /// Line of the file that it comes from, from 1.
     pub line: Option<u32>,
     /// It stores or reloads a spilled register.
     pub spill: bool,
-    /// Why it stalls or waits.
+    /// The reason why it stalls or waits.
     pub why: Vec<String>,
 }
 
-/// What is asked for.
+/// The parameters of a view.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// How the file is called.
+    /// The name of the file.
     pub file: &'a str,
     /// The chip.
     pub chip: Chip,
-    /// The options in words.
+    /// The options as text.
     pub options: &'a str,
-    /// Only these kernels, by their symbols; all if there are none.
+    /// Only these kernels, by their symbols; all if empty.
     pub only: &'a [String],
-    /// Whether names of sources are shown beside those of symbols.
+    /// Whether source names are shown next to symbol names.
     pub demangle: bool,
 }
 
@@ -161,7 +161,7 @@ pub fn gather(
     Ok(Ok(FileView { file: file.to_owned(), chip, options: options.to_owned(), kernels }))
 }
 
-/// Joins what is known of words with the rows at their addresses.
+/// Joins the facts of words with the rows at their addresses.
 fn notes(analysis: &Analysis, id: FileId, code: &KernelCode, rows: Vec<SassRow>) -> Vec<Note> {
     let lines = analysis.lines(id);
     let mut known: BTreeMap<u32, SassRow> = rows.into_iter().map(|row| (row.address, row)).collect();

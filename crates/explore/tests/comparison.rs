@@ -1,4 +1,4 @@
-//! What comparisons tell: figures, code side by side, the same as JSON and as a page.
+//! Contents of comparisons: figures, code side by side, also as JSON and as a page.
 
 use crate::support::code;
 use expect_test::expect;
@@ -22,7 +22,7 @@ const SUM: &str = "\
 }
 ";
 
-/// The text in which another constant stands and another instruction is.
+/// The text with another constant and another instruction.
 fn changed() -> String {
     SUM.replace("[%a+4]", "[%a+8]").replace("  ret;", "  st.global.u32 [%a+16], %r3;\n  ret;")
 }
@@ -70,7 +70,7 @@ fn figures_and_code_side_by_side() {
           0060 EXIT                             0070 EXIT
     "#]]
     .assert_eq(&comparison_text(&comparison, true, Some(1)));
-    // Each field of the one kernel in a line of its own.
+    // Each field of the one kernel on a line of its own.
     let document = comparison_json(&comparison);
     let fields = document["kernels"][0].as_object().expect("an object").iter();
     let lines = fields.map(|(name, value)| format!("{name}: {value}\n"));
@@ -109,7 +109,7 @@ fn figures_and_code_side_by_side() {
     assert_eq!(document["sides"][1], "b.ptx for sm_90");
 }
 
-/// Other registers are no difference unless exactness is asked for; other constants are.
+/// Other register indices are no difference unless exactness is requested; other constants are.
 #[test]
 fn what_counts_as_a_difference() {
     let moved = SUM.replace("%r1, %r2;", "%r2, %r1;");
@@ -174,7 +174,7 @@ fn what_counts_as_a_difference() {
     assert!(comparison_text(&comparison, true, Some(3)).ends_with("  the same code\n"));
 }
 
-/// Kernels go together by name; a single one on each side goes with the other whatever its name.
+/// Kernels are paired by name; single kernels are paired whatever their names.
 #[test]
 fn which_kernels_go_together() {
     let two = format!("{SUM}{}", SUM[SUM.find(".visible").expect("a kernel")..].replace("_Z3sumPj", "other"));
@@ -191,7 +191,7 @@ fn which_kernels_go_together() {
     assert!(!compared(&two, SUM, &[], false).is_same(), "a kernel that one side lacks is a difference");
 }
 
-/// The page has each line once, in a document that loads nothing and runs nothing.
+/// The page has each line once, in a document that loads nothing and has no scripts.
 #[test]
 fn the_page_of_a_comparison() {
     let label = "<script>alert(1)</script>.ptx";
@@ -202,7 +202,7 @@ fn the_page_of_a_comparison() {
     assert!(page.contains("<h2>sum(unsigned int*)</h2>"));
     let count = |class: &str| page.matches(&format!("<div class=\"line {class}\">")).count();
     assert_eq!(["same", "changed", "removed", "added"].map(count), [6, 1, 0, 1]);
-    // Many lines that are the same are there to be opened.
+    // Long runs of equal lines are collapsed.
     let stores = "  st.volatile.global.u32 [%a+64], %r3;\n".repeat(40);
     let long = SUM.replace("  ret;", &format!("{stores}  ret;"));
     let sides = [side("a.ptx", &long), side("b.ptx", &long.replace("[%a+4]", "[%a+8]"))];

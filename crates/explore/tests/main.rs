@@ -1,4 +1,4 @@
-//! What pages and comparisons tell of small kernels, as text.
+//! Contents of pages and comparisons of small kernels, as text.
 
 mod comparison;
 mod graphs;

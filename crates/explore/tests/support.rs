@@ -1,10 +1,10 @@
-//! How tests open texts.
+//! Helpers that open texts.
 
 use oriole_chip::Chip;
 use oriole_explore::{Code, FileView, Question, gather};
 use oriole_ide::{AnalysisHost, Language, SettingsId};
 
-/// What a page would tell of a text.
+/// The view of a text.
 pub fn view(text: &str, only: &[String]) -> Result<FileView, oriole_explore::ViewError> {
     let mut host = AnalysisHost::new();
     let file = host.open(Language::Ptx, text, SettingsId(0));

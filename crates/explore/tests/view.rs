@@ -30,7 +30,7 @@ const SUM: &str = "\
 }
 ";
 
-/// What a reader would be told of each kernel, in short.
+/// The contents for each kernel, in short.
 fn told(view: &FileView) -> Value {
     let kernels = view.kernels.iter().map(|kernel| {
         let rows = kernel.code.rows.iter().zip(&kernel.notes).map(|(row, note)| {
@@ -212,7 +212,7 @@ fn what_is_told_of_small_kernels() {
     .assert_eq(&serde_json::to_string_pretty(&told(&view)).expect("a value"));
 }
 
-/// Only the kernels that were asked for by their symbols; none that is not there.
+/// Only the kernels that are selected by their symbols; an unknown symbol selects none.
 #[test]
 fn kernels_are_chosen_by_their_symbols() {
     let names = |only: &[&str]| {
@@ -230,18 +230,18 @@ fn a_broken_text_has_no_page() {
     assert!(view(&SUM.replace("%r3, %r1", "%r9, %r1"), &[]).is_err());
 }
 
-/// The text of the file stands in the page, and none of its tags is one of the page's.
+/// The text of the file is on the page, and none of its tags becomes markup.
 #[test]
 fn text_is_no_markup() {
     let page = page(&view(SUM, &[]).expect("it compiles"));
     assert!(page.contains("&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;"), "the comment is shown");
     assert!(!page.contains("<script>alert") && !page.contains("<img"));
-    // Each script of the page ends where it should: the tags come in pairs, those of the two histories and the page's own.
+    // Each script of the page ends where it should: the tags are paired, those of the two histories and the page's own.
     assert_eq!((page.matches("<script").count(), page.matches("</script>").count()), (3, 3));
     assert!(!page.contains("http://") && !page.contains("https://"), "nothing is loaded");
 }
 
-/// A page grows with its kernel and no faster.
+/// The size of a page grows linearly with its kernel.
 #[test]
 fn the_page_is_linear_in_the_kernel() {
     let text = |count: usize| {

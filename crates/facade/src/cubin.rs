@@ -1,4 +1,4 @@
-//! What a compile gives: the container, and what its functions need.
+//! The result of a compile: the container, and the resources of its functions.
 
 use oriole_queries::Compiled;
 use oriole_queries::view::Resources;
@@ -10,13 +10,13 @@ use crate::Report;
 pub struct Cubin {
     /// The container, an ELF file that the CUDA driver loads.
     pub bytes: Vec<u8>,
-    /// What the kernels need, and the functions that they call, in the order of the text.
+    /// The resources of the kernels, and of the functions that they call, in the order of the text.
     pub functions: Vec<Resources>,
-    /// What is worth a warning.
+    /// Warnings.
     pub warnings: Report,
 }
 
-/// What a compile gave, for those who do not see the database.
+/// The result of a compile, without types of the database.
 pub(crate) fn of(text: &str, compiled: Compiled, functions: Vec<Resources>) -> Result<Cubin, Report> {
     let report = Report::new(text, compiled.diagnostics);
     match compiled.cubin {

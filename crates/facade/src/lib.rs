@@ -1,12 +1,12 @@
-//! Oriole as a library: PTX in, a cubin out, and everything that the compiler can tell about it.
+//! Oriole as a library: PTX in, a cubin out, with all the information that the compiler has about it.
 //!
-//! It is here so that a program that embeds the compiler has one crate to name, and so that what it may rely on can be read
-//! on one page. What is public here keeps its meaning from one minor version to the next; the other crates of the project
-//! promise nothing. No compiler stage, no file, no clock, no environment and no terminal may enter.
+//! A program that embeds the compiler has one crate to name, and its interface fits on one page. Public items here keep
+//! their meaning from one minor version to the next; the other crates of the project promise nothing. No compiler
+//! stage, no file, no clock, no environment and no terminal may enter.
 //!
 //! # One compile
 //!
-//! [`compile`] takes a text and [`Options`] and gives a [`Cubin`], or a [`Report`] that says what is wrong with the text:
+//! [`compile`] takes a text and [`Options`] and returns a [`Cubin`], or a [`Report`] with the errors of the text:
 //!
 //! ```
 //! let ptx = "
@@ -42,8 +42,8 @@
 //!
 //! # Many compiles of texts that change
 //!
-//! A [`Session`] keeps what it has found out. After an edit only what depends on the edit is computed again, and the result is
-//! the one that a compile of the new text alone gives, byte by byte:
+//! A [`Session`] caches its results. After an edit only results that depend on it are recomputed, and the output is
+//! that of a compile of the new text alone, byte by byte:
 //!
 //! ```
 //! # let ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.entry a() { ret; }\n.entry b() { ret; }\n";
@@ -56,13 +56,13 @@
 //! assert_ne!(before.bytes, after.bytes);
 //! ```
 //!
-//! A thread that must not wait for a compile gives it to another one as a [`Snapshot`], and keeps its [`Canceller`].
+//! A thread that must not wait for a compile hands it to another one as a [`Snapshot`], and keeps its [`Canceller`].
 //!
-//! # In ptxas's place
+//! # Drop-in replacement of ptxas
 //!
-//! [`ptxas`] compiles as ptxas's command line asks, and says what ptxas says; `oriole_ptxas` reads the command line.
+//! [`ptxas`] compiles with ptxas's options, and emits ptxas's messages; `oriole_ptxas` reads the command line.
 //!
-//! # Questions that an editor asks
+//! # Queries of an editor
 //!
 //! [`ide`] is the whole interface of the language server in plain data: hovers, completions, machine code with its map to the
 //! text, statistics of a kernel and the reasons for them.
@@ -79,7 +79,7 @@ pub use cubin::Cubin;
 pub use options::{OptionError, Options};
 pub use oriole_chip::Chip;
 pub use oriole_diagnostics::{Code, Severity};
-/// What an editor asks, in plain data.
+/// Queries of an editor, in plain data.
 pub use oriole_ide as ide;
 pub use oriole_queries::view::Resources;
 pub use report::{Diagnostic, Report, Style, rendered};
@@ -90,7 +90,7 @@ use opened::Opened;
 /// Compiles a text. The bytes depend on the text and the options alone, not on the number of threads.
 ///
 /// # Errors
-/// What is wrong with the text, or what of it the compiler does not support. Warnings of a text that compiles are in
+/// The errors of the text, or features that the compiler does not support. Warnings of a text that compiles are in
 /// [`Cubin::warnings`].
 pub fn compile(text: &str, options: &Options) -> Result<Cubin, Report> {
     let Opened { db, file, config, replaced } = Opened::once(text, options.chip, &options.compiler);
@@ -100,7 +100,7 @@ pub fn compile(text: &str, options: &Options) -> Result<Cubin, Report> {
     cubin::of(text, compiled, resources)
 }
 
-/// Checks a text as far as the language goes, and for the chip of the options if they name one; nothing is compiled. The
+/// Checks a text against the language, and for the chip of the options if they name one; nothing is compiled. The
 /// report may have no errors.
 pub fn check(text: &str, options: &Options) -> Report {
     let Opened { db, file, config, .. } = Opened::once(text, options.chip, &options.compiler);

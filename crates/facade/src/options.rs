@@ -1,10 +1,10 @@
-//! What to compile for, and how. Every value is checked when it is given, so that a compile has no options to refuse.
+//! Target and options of a compile. Every value is checked when it is set, so that a compile has no options to refuse.
 
 use oriole_chip::Chip;
 use std::num::NonZeroUsize;
 
-/// What to compile for, and how. The default is the chip that the text's `.target` names, optimization level 3, and one
-/// thread.
+/// Target and options of a compile. The default is the chip that the text's `.target` names, optimization level 3, and
+/// one thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     pub(crate) chip: Option<Chip>,
@@ -12,7 +12,7 @@ pub struct Options {
     pub(crate) compiler: oriole_options::Options,
 }
 
-/// An option that does not exist, or a value that it cannot have.
+/// An unknown option, or an invalid value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OptionError(String);
 
@@ -39,7 +39,7 @@ impl Options {
     /// Compiles for a chip, such as `sm_90a`, whatever the text's `.target` says.
     ///
     /// # Errors
-    /// There is no such chip, or no code can be made for it.
+    /// There is no such chip, or it is not supported.
     pub fn for_chip(mut self, name: &str) -> Result<Options, OptionError> {
         self.chip = Some(Chip::choose_supported(name).map_err(|error| OptionError(error.to_string()))?);
         Ok(self)
@@ -60,7 +60,7 @@ impl Options {
     /// Sets a knob from its text, as `oriole compile --knob NAME=TEXT` does; `oriole compile --knob help` lists them.
     ///
     /// # Errors
-    /// There is no such knob, or the text is no value of it.
+    /// There is no such knob, or the text is not a value of it.
     pub fn with_knob(mut self, name: &str, text: &str) -> Result<Options, OptionError> {
         self.compiler.set(name, text).map_err(|error| OptionError(error.to_string()))?;
         Ok(self)

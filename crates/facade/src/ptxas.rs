@@ -1,5 +1,5 @@
-//! A compile in ptxas's place: what its options ask for is done, and what it would say is said, by steps between which a
-//! caller opens files, takes the time and cancels.
+//! A drop-in compile for ptxas: its options take effect, and its messages are emitted, in steps between which a caller
+//! opens files, takes the time and cancels.
 
 use oriole_chip::PtxTarget;
 use oriole_cubin::Cubin;
@@ -9,7 +9,7 @@ use oriole_ptxas::{
     Compilation, FunctionNeeds, KernelNeeds, Log, Resources, Severity, Source, is_of_the_text,
     is_unsupported, translate,
 };
-use oriole_queries::{graph, view};
+use oriole_queries::{files, view};
 
 use crate::Cancelled;
 use crate::opened::Opened;
@@ -20,17 +20,17 @@ pub use oriole_queries::Compiled;
 const KERNEL_BANKS: [u8; 2] = [0, 2];
 const MODULE_BANKS: [u8; 2] = [3, 4];
 
-/// What there is to do for a text.
+/// The next step for a text.
 pub enum Step<'a> {
-    /// Nothing more: it was only to be checked.
+    /// Done: it was only to be checked.
     Checked,
-    /// Nothing: an option that means something for it is not supported.
+    /// Done: an option that has an effect for it is not supported.
     Refused,
-    /// To compile it.
+    /// It is to be compiled.
     Compile(Box<Job<'a>>),
 }
 
-/// A text that is to be compiled.
+/// A text with a pending compile.
 pub struct Job<'a> {
     compilation: &'a Compilation,
     source: Source,
@@ -39,24 +39,24 @@ pub struct Job<'a> {
     config: Config,
 }
 
-/// How a compile ended that did not fail by a mistake of the text.
+/// The outcome of a compile without an error of the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// All right: the container.
+    /// Success: the container.
     Done(triomphe::Arc<Vec<u8>>),
-    /// Oriole cannot compile this, and nothing was said of it being wrong.
+    /// Oriole cannot compile this, and the text has no reported error.
     Unsupported,
 }
 
-/// Does what comes before a compile: checks what is only to be checked, leaves out the entries that are not asked for, writes
-/// the options that stand for directives into the text. `None` if that failed; the log says why.
+/// The steps before a compile: checks a text that is only to be checked, removes unselected entries, writes the options
+/// that stand for directives into the text. `None` if that failed; the log says why.
 pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log) -> Option<Step<'a>> {
     let chip = compilation.architecture.chip;
     if compilation.warn_doubles {
         source.warn_of_doubles(log);
     }
     if compilation.architecture.is_virtual() || !compilation.entries.is_empty() {
-        // All of the text is checked, also what is then left out.
+        // All of the text is checked, removed parts included.
         let target = checked(compilation, &source, log)?;
         if compilation.architecture.is_virtual() {
             compilation.tensor_checks.tell(target, log);
@@ -73,10 +73,10 @@ pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log
         return None;
     }
     let Opened { db, file, mut config, .. } = Opened::once(source.text(), Some(chip), &compilation.options);
-    if compilation.tensor_checks.refuse(graph::module_header(&db, file).target, log) {
+    if compilation.tensor_checks.refuse(files::module_header(&db, file).target, log) {
         return Some(Step::Refused);
     }
-    if compilation.options.level > 0 && graph::module_header(&db, file).debug {
+    if compilation.options.level > 0 && files::module_header(&db, file).debug {
         if compilation.level_said {
             log.say(Severity::Fatal, "Optimized debugging not supported");
             return None;
@@ -88,14 +88,14 @@ pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log
     Some(Step::Compile(Box::new(Job { compilation, source, db, file, config })))
 }
 
-/// Checks a text as far as the language goes; gives its target.
+/// Checks a text against the language; returns its target.
 fn checked(compilation: &Compilation, source: &Source, log: &mut Log) -> Option<Option<PtxTarget>> {
     let chip = compilation.architecture.chip;
     let Opened { db, file, config, .. } = Opened::once(source.text(), Some(chip), &compilation.options);
     let mut diagnostics = oriole_queries::diagnostics_for(&db, file, config);
-    // ptxas sees how much shared memory a kernel has when it makes code for it.
+    // ptxas checks the shared memory of a kernel when it generates code.
     diagnostics.retain(|diagnostic| diagnostic.code != Code::TooMuchSharedMemory);
-    // Nothing is made of a text that is only checked, and so nothing is missing; nor where a linker may find it.
+    // A text that is only checked is not linked, and so no definition is missing; nor where a linker may supply it.
     if compilation.architecture.is_virtual() || compilation.options.linking.leaves_open() {
         diagnostics.retain(|diagnostic| diagnostic.code != Code::UnresolvedExternal);
     }
@@ -103,21 +103,21 @@ fn checked(compilation: &Compilation, source: &Source, log: &mut Log) -> Option<
     if log.has_failed() && !diagnostics.iter().any(Diagnostic::is_error) {
         log.abort();
     }
-    (!log.has_failed()).then(|| graph::module_header(&db, file).target)
+    (!log.has_failed()).then(|| files::module_header(&db, file).target)
 }
 
 impl Job<'_> {
-    /// How many functions there are to compile: more threads have nothing to do.
+    /// Number of functions to compile: more threads are useless.
     pub fn functions(&self) -> usize {
-        view::code_units(&self.db, self.file).len()
+        files::code_units(&self.db, self.file).len()
     }
 
-    /// What cancels the compile, from another thread.
+    /// A handle that cancels the compile, from another thread.
     pub fn canceller(&self) -> Canceller {
         self.db.canceller()
     }
 
-    /// Compiles on so many threads.
+    /// Compiles on `threads` threads.
     ///
     /// # Errors
     /// It was cancelled.
@@ -125,11 +125,11 @@ impl Job<'_> {
         self.db.cancellable(|db| oriole_queries::compile(db, self.file, self.config, threads))
     }
 
-    /// Says what there is to say of a compile that took so many microseconds. `None` if it failed; the log says why.
+    /// Reports a compile that took this many microseconds. `None` if it failed; the log says why.
     pub fn tell(&self, compiled: Compiled, microseconds: u64, log: &mut Log) -> Option<Outcome> {
         let compilation = self.compilation;
         if !compiled.diagnostics.iter().any(is_of_the_text) {
-            compilation.tensor_checks.tell(graph::module_header(&self.db, self.file).target, log);
+            compilation.tensor_checks.tell(files::module_header(&self.db, self.file).target, log);
         }
         translate(&compiled.diagnostics, &self.source, compilation.architecture, log);
         if compiled.diagnostics.iter().any(|diagnostic| diagnostic.code == Code::NewerVersion) {
@@ -149,11 +149,11 @@ impl Job<'_> {
         (!log.has_failed()).then_some(Outcome::Done(cubin))
     }
 
-    /// What the text needs that was compiled to these bytes.
+    /// The resources of the text, from its compiled bytes.
     fn resources(&self, cubin: &[u8], microseconds: u64) -> Resources {
         let chip = self.compilation.architecture.chip;
         let Ok(cubin) = oriole_cubin::read(cubin) else { return Resources::default() };
-        // ptxas tells of constant banks for the chips without clusters only.
+        // ptxas reports constant banks only for the chips without clusters.
         let tells_banks = chip.constant_bank().is_some_and(|bank| bank.cluster_blocks.is_none());
         let banks = |numbers: [u8; 2], owner: &str| -> Vec<(u8, u64)> {
             let size = |number: u8| (number, section(&cubin, &format!(".nv.constant{number}{owner}")));

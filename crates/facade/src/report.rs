@@ -1,4 +1,4 @@
-//! Diagnostics with their places in a text, and how they are laid out for people.
+//! Diagnostics with their places in a text, and their rendering for people.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use oriole_diagnostics::{Code, LineIndex, Place, Severity};
 
 /// Lines of source shown on each side of a diagnostic.
 const CONTEXT_LINES: u32 = 2;
-/// Longest source line that is shown whole, bytes; longer ones are left out of the excerpt.
+/// Longest source line that is shown, in bytes; longer ones are left out of the excerpt.
 const LONGEST_LINE: u32 = 400;
 
-/// What was found in a text, in its order.
+/// The diagnostics of a text, in its order.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Report {
     text: Arc<str>,
@@ -22,7 +22,7 @@ pub struct Report {
 pub struct Diagnostic {
     /// Its stable code; `oriole explain CODE` prints the page.
     pub code: Code,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// Line, from 1.
     pub line: u32,
@@ -30,9 +30,9 @@ pub struct Diagnostic {
     pub column: u32,
     /// The place, in bytes from the start of the text.
     pub range: std::ops::Range<usize>,
-    /// What is wrong, and what was expected.
+    /// The message: the problem, and the expectation.
     pub message: String,
-    /// What to do about it, one line each.
+    /// Help lines.
     pub help: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ pub enum Style {
 impl Report {
     /// A report about a text; spans count from its start.
     pub(crate) fn new(text: &str, found: Vec<oriole_diagnostics::Diagnostic>) -> Report {
-        // Nothing is shown of a text about which nothing is said.
+        // A report without diagnostics needs no text.
         Report { text: if found.is_empty() { Arc::from("") } else { Arc::from(text) }, found }
     }
 
@@ -79,12 +79,12 @@ impl Report {
         self.found.iter().any(oriole_diagnostics::Diagnostic::is_error)
     }
 
-    /// Whether there is nothing to say.
+    /// Whether there are no diagnostics.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
-    /// The report for people, with excerpts of the text. `name` is what the text is called there, as a rule its path.
+    /// The report for people, with excerpts of the text. `name` is the displayed name of the text, usually its path.
     pub fn rendered(&self, name: &str, style: Style) -> String {
         rendered(name, &self.text, &self.found, style)
     }

@@ -1,4 +1,4 @@
-//! Texts that change, and what is known of them: after an edit only what depends on it is computed again.
+//! Changing texts with cached results: after an edit only results that depend on it are recomputed.
 
 use std::ops::Range;
 
@@ -12,8 +12,8 @@ pub use oriole_ide::{Cancelled, Canceller, FileId};
 /// The settings that all files of a session share.
 const SHARED: SettingsId = SettingsId(0);
 
-/// Texts that change. The session lives in one thread, which makes all changes; [`Session::snapshot`] gives others something
-/// to ask.
+/// Changing texts. The session lives in one thread, which makes all changes; [`Session::snapshot`] gives others a view
+/// to query.
 pub struct Session {
     host: AnalysisHost,
     options: Options,
@@ -32,24 +32,25 @@ impl Session {
         self.host.open(Language::Ptx, text, SHARED)
     }
 
-    /// Replaces a range of a text, in bytes. What lies outside of the text is clipped.
+    /// Replaces a range of a text, in bytes. A range outside of the text is clipped.
     pub fn edit(&mut self, file: FileId, range: Range<usize>, text: &str) {
         let end = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         let range = oriole_ide::Range::new(end(range.start), end(range.end.max(range.start)));
         self.host.change(file, &[Change { range: Some(range), text: text.to_owned() }]);
     }
 
-    /// Replaces a whole text; what is equal in both is found.
+    /// Replaces a whole text; equal parts are detected.
     pub fn replace(&mut self, file: FileId, text: &str) {
         self.host.change(file, &[Change { range: None, text: text.to_owned() }]);
     }
 
-    /// Closes a file. Its number may come again.
+    /// Closes a file. Its id may be reused.
     pub fn close(&mut self, file: FileId) {
         self.host.close(file);
     }
 
-    /// Changes the options of all files. Only what reads a changed one is computed again, and results for another chip stay.
+    /// Changes the options of all files. Only readers of a changed one are recomputed, and results for another chip
+    /// stay.
     pub fn set_options(&mut self, options: Options) {
         let settings = Settings {
             targets: options.chip.into_iter().collect::<Vec<Chip>>(),
@@ -59,8 +60,8 @@ impl Session {
         self.options = options;
     }
 
-    /// Something that answers questions about the texts of now, on any thread. A change cancels what snapshots compute and
-    /// waits until they are dropped, so the thread of the session must hold none when it makes one.
+    /// A view of the current texts that answers queries on any thread. A change cancels running queries of snapshots
+    /// and waits until they are dropped, so the thread of the session must hold none when it makes one.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot { analysis: self.host.analysis(), options: self.options.clone() }
     }
@@ -68,18 +69,19 @@ impl Session {
     /// Compiles a file.
     ///
     /// # Errors
-    /// What is wrong with the text, or what of it the compiler does not support. A file that is not open is an empty text.
+    /// The errors of the text, or features that the compiler does not support. A file that is not open is an empty
+    /// text.
     pub fn compile(&self, file: FileId) -> Result<Cubin, Report> {
         self.snapshot().compile(file).expect("nobody else has the snapshot's canceller")
     }
 
-    /// What an editor asks, of the texts of now.
+    /// Queries of an editor about the current texts.
     pub fn analysis(&self) -> Analysis {
         self.host.analysis()
     }
 }
 
-/// The texts of a session as they were when it was made.
+/// The texts of a session at the time it was made.
 #[derive(Clone)]
 pub struct Snapshot {
     analysis: Analysis,
@@ -87,7 +89,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Cancels what this snapshot computes, from another thread.
+    /// Cancels running queries of this snapshot, from another thread.
     pub fn canceller(&self) -> Canceller {
         self.analysis.canceller()
     }
@@ -95,7 +97,7 @@ impl Snapshot {
     /// Compiles a file.
     ///
     /// # Errors
-    /// The outer one if a change or a canceller came first; the inner one says what is wrong with the text.
+    /// The outer one if a change or a canceller came first; the inner one with the errors of the text.
     pub fn compile(&self, file: FileId) -> Result<Result<Cubin, Report>, Cancelled> {
         let chip = self.analysis.targets(file)?.first().copied().unwrap_or(Chip::DEFAULT);
         let compiled = self.analysis.compile(file, chip, self.options.threads.get())?;

@@ -1,4 +1,4 @@
-//! One compile: what it gives, what it says, what options do.
+//! One compile: result, diagnostics, effect of options.
 
 use std::num::NonZeroUsize;
 
@@ -111,7 +111,7 @@ fn a_module_of_a_family_is_for_its_chips() {
         let options = Options::new().for_chip(name).unwrap();
         assert!(bytes(name).is_err() && check(&text, &options).has_errors(), "{name}");
     }
-    // How much shared memory a block declares is judged by the chip that is asked for.
+    // The declared shared memory of a block is checked against the requested chip.
     let shared = "{\n    .shared .b8 s[49153];\n";
     let text = text.replacen("{\n", shared, 1);
     assert!(check(&text, &Options::new()).has_errors());

@@ -46,7 +46,7 @@ fn a_snapshot_is_cancelled_from_another_thread() {
     snapshot.canceller().cancel();
     let answer = std::thread::spawn(move || snapshot.compile(file)).join().unwrap();
     assert_eq!(answer, Err(Cancelled));
-    // The session is as it was.
+    // The session is unchanged.
     assert!(session.compile(file).is_ok());
     // A change while a thread compiles makes it stop, or comes after it.
     let snapshot = session.snapshot();

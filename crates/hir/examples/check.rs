@@ -1,6 +1,6 @@
 //! Checks PTX files and prints one line for each diagnostic: file, line, severity, code, message.
 //!
-//! It is here so that thousands of small files are judged in one process; `oriole check` is the program for people.
+//! It judges thousands of small files in one process; `oriole check` is the program for people.
 
 use oriole_diagnostics::LineIndex;
 use oriole_hir::resolve_module;

@@ -1,4 +1,4 @@
-//! Accesses to memory: whether the space of an instruction is that of its address, and how many bits it moves.
+//! Accesses to memory: whether the space of an instruction is that of its address, and the number of bits.
 
 use oriole_diagnostics::{Code, Span};
 use oriole_ptx::table::Chips;
@@ -8,17 +8,17 @@ use crate::operand::address::{ABSOLUTE, holds};
 use crate::resolver::Resolver;
 use crate::{Address, AddressBase, Instruction, Operand, RegisterId, Variable, VariableKind};
 
-/// What is wrong with an access.
+/// A fault of an access.
 type Fault = (Code, String);
 
-/// Whether an instruction accesses memory at its one address; others say where from and where to.
+/// Whether an instruction accesses memory at its one address; others have a source and a destination address.
 fn is_access(instruction: &Instruction) -> bool {
     use Opcode::{Cp, Cvta, Fence, Getctarank, Isspacep, Mapa};
     instruction.second_space.is_none()
         && !matches!(instruction.opcode, Cvta | Isspacep | Mapa | Getctarank | Cp | Fence)
 }
 
-/// What is wrong with an access to a variable.
+/// The fault of an access to a variable, if any.
 ///
 /// `formal` is the parameter of the function that counts, which is not always the variable.
 fn variable_fault(
@@ -50,7 +50,7 @@ fn variable_fault(
     None
 }
 
-/// What is to be told of an access that reaches beyond the end of a parameter, or of a variable in `.param`.
+/// The message about an access beyond the end of a parameter, or of a variable in `.param`.
 fn beyond_end(instruction: &Instruction, variable: &Variable, offset: i64) -> Option<String> {
     let Variable { name, size, space, .. } = variable;
     let bytes = u64::from(instruction.types.first()?.bytes()) * u64::from(instruction.vector.max(1));
@@ -127,8 +127,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// The parameter or result of this function that an access to a variable counts for. Other PTX compilers go by the name:
-    /// that of a parameter means it in inner scopes, too, where a variable of `.param` hides it.
+    /// The parameter or result of this function that an access to a variable counts for. ptxas goes by the name: the
+    /// name of a parameter means it in inner scopes, too, where a variable of `.param` hides it.
     fn formal(&self, variable: &Variable) -> Option<VariableKind> {
         let is_formal = |kind| matches!(kind, VariableKind::Parameter(_) | VariableKind::Result(_));
         if !is_parameter(variable.space) || is_formal(variable.kind) {
@@ -138,7 +138,7 @@ impl Resolver<'_> {
         formals.find(|formal| formal.name == variable.name).map(|formal| formal.kind)
     }
 
-    /// What is wrong with an access by the address in a register.
+    /// The fault of an access by the address in a register, if any.
     fn register_fault(&self, instruction: &Instruction, space: Space, id: RegisterId) -> Option<Fault> {
         use Opcode::{Atom, Ld, Ldu, Prefetch, Red, St};
         let bits = self.header.address_bits();
@@ -156,7 +156,7 @@ impl Resolver<'_> {
         Some((Code::InvalidAddress, message))
     }
 
-    /// Whether the chip can access so many bits at a time.
+    /// Whether the chip can access this many bits at a time.
     pub fn check_vector(&mut self, instruction: &Instruction, span: Span) -> bool {
         let bits = instruction.types.first().map_or(0, |ty| ty.bits()) * u32::from(instruction.vector);
         if instruction.opcode == Opcode::Mov

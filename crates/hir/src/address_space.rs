@@ -1,9 +1,9 @@
 //! Addresses that are surely of another state space than the instruction that uses them: a missing `cvta`, or one too
 //! many.
 //!
-//! It is here because the mistake is in the program and shows at run time only. A register counts as an address of a
-//! space if every instruction that writes it makes it one, whatever the order; what cannot be told is left alone, so that
-//! a diagnostic is never wrong. Global and generic addresses of the same byte are equal, so mixing those is no mistake.
+//! The mistake is in the program and shows at run time only. A register counts as an address of a space if every
+//! instruction that writes it makes it one, in any order; unclear cases are ignored, so that a diagnostic is never
+//! wrong. Global and generic addresses of the same byte are equal, so mixing those is no mistake.
 
 use crate::body::table_of;
 use la_arena::ArenaMap;
@@ -12,7 +12,7 @@ use oriole_ptx::{Opcode, Space, Word};
 
 use crate::{AddressBase, Body, Instruction, Operand, RegisterId, SourceMap, Statement};
 
-/// What a register is known to hold.
+/// The known content of a register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Held {
     /// No instruction has written it yet.
@@ -44,11 +44,11 @@ pub struct AddressSpaceMismatch {
     pub held: Space,
     /// The space that the instruction takes it to be of.
     pub used: Space,
-    /// The instruction is a `cvta`, and what it converts is converted already.
+    /// The instruction is a `cvta`, and its operand is already converted.
     pub converts: bool,
 }
 
-/// The two parts of shared memory are addressed alike; other spaces as they are called.
+/// The two parts of shared memory are addressed alike; other spaces have their names.
 fn window(space: Space) -> Option<Space> {
     match space {
         Space::Shared | Space::SharedCluster => Some(Space::Shared),
@@ -57,7 +57,7 @@ fn window(space: Space) -> Option<Space> {
     }
 }
 
-/// Whether an address of one space is no address of the same byte in the other.
+/// Whether an address of one space never names the same byte in the other.
 fn differ(held: Space, used: Space) -> bool {
     let flat = |space: Space| matches!(space, Space::Global | Space::Generic);
     held != used && !(flat(held) && flat(used))
@@ -68,7 +68,7 @@ fn leaves_generic(instruction: &Instruction) -> bool {
     instruction.modifiers.has(Word::To)
 }
 
-/// What an instruction leaves in its one destination.
+/// The content that an instruction leaves in its one destination.
 fn result(body: &Body, held: &ArenaMap<RegisterId, Held>, instruction: &Instruction) -> Held {
     let of = |operand: Option<&Operand>| match operand {
         Some(Operand::Register(register)) => held[*register],
@@ -92,11 +92,11 @@ fn result(body: &Body, held: &ArenaMap<RegisterId, Held>, instruction: &Instruct
     }
 }
 
-/// What each register holds. An instruction whose first operand is a source only makes less known, never more.
+/// The content of each register. An instruction whose first operand is a source only makes less known, never more.
 fn held(body: &Body, instructions: &[&Instruction]) -> ArenaMap<RegisterId, Held> {
     let mut held: ArenaMap<RegisterId, Held> = table_of(&body.registers, Held::Nothing);
-    // Who reads a register by `mov`, `add` or `sub`, and so must be looked at again when more is known of it: a chain
-    // through the instructions, from the last one that does.
+    // Instructions that read a register by `mov`, `add` or `sub`, and must be revisited when more is known of it: a
+    // linked list through the instructions, from the last one.
     const NONE: u32 = u32::MAX;
     let mut last_reader: ArenaMap<RegisterId, u32> = table_of(&body.registers, NONE);
     let mut reader_before = vec![NONE; instructions.len()];
@@ -116,7 +116,7 @@ fn held(body: &Body, instructions: &[&Instruction]) -> ArenaMap<RegisterId, Held
             reader_before[at] = std::mem::replace(&mut last_reader[*source], at as u32);
         }
     }
-    // What is known of a register falls at most twice, so that each instruction is looked at a few times.
+    // The state of a register is lowered at most twice, so that each instruction is visited a few times.
     open.reverse();
     while let Some(at) = open.pop() {
         let instruction = instructions[at as usize];
@@ -219,7 +219,7 @@ mod tests {
              .entry k(.param .u64 in) {{ .shared .u32 s; .local .u32 l; .reg .b32 r; .reg .b64 a, b, d; .reg .pred p;\n\
              {statements} ret; }}"
         ));
-        // The statements leave out what would write their registers.
+        // The statements do not write their registers.
         let found = module.diagnostics.iter().filter(|found| found.code != Code::Uninitialized);
         let shown = found.map(|found| match found.code {
             Code::AddressOfOtherSpace => found.message.to_string(),
@@ -273,7 +273,7 @@ mod tests {
             // Global and generic addresses are the same.
             "ld.param.u64 a, [in]; ld.global.u32 r, [a]; cvta.to.global.u64 b, a; ld.u32 r, [b];",
             "mov.u64 a, g; ld.u32 r, [a]; cvta.global.u64 b, a; ld.global.u32 r, [b];",
-            // Two writers of different kinds, a sum of two registers, a select: who knows.
+            // Two writers of different kinds, the sum of two registers, a select: unknown.
             "mov.u64 a, s; @p cvta.shared.u64 a, a; @p ld.u32 r, [a];",
             "mov.u64 a, s; ld.param.u64 b, [in]; add.u64 d, a, b; ld.u32 r, [d];",
             "mov.u64 a, s; mov.u64 b, g; selp.b64 d, a, b, p; ld.u32 r, [d];",

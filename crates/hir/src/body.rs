@@ -1,4 +1,4 @@
-//! The resolved body: what all later stages see of a function.
+//! The resolved body: the input of all later stages.
 
 use la_arena::{Arena, ArenaMap, Idx};
 use oriole_ptx::{Space, Type};
@@ -44,7 +44,7 @@ pub struct Body {
     /// For each parameter or result that is declared `.reg`: its variable and the register that holds it; of a vector
     /// one row for each component, in order.
     pub parameter_registers: Vec<(VariableId, RegisterId)>,
-    /// True if the body names textures, and samplers are apart from them.
+    /// True if the body names textures, and samplers are bound separately.
     pub independent_samplers: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct Register {
     pub ty: Type,
 }
 
-/// A label: there is nothing to know of it but where it stands.
+/// A label: only its place is known.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Label;
 
@@ -70,14 +70,14 @@ pub struct Parameter {
     pub align: u32,
     /// Offset in bytes from the start of the parameter block (declaration order, natural or given alignment).
     pub offset: u32,
-    /// `.ptr` attribute: space and alignment of what it points to.
+    /// `.ptr` attribute: space and alignment of the pointee.
     pub pointer: Option<(Option<Space>, u32)>,
     /// Declared `.reg` (functions only).
     pub in_register: bool,
 }
 
 impl Parameter {
-    /// Size in bytes: 0 of an opaque type, which lies in no memory.
+    /// Size in bytes: 0 of an opaque type, which is in no memory.
     pub fn size(&self) -> u64 {
         if self.ty.is_opaque() {
             return 0;
@@ -85,7 +85,7 @@ impl Parameter {
         u64::from(self.ty.bytes()) * self.length.unwrap_or(1)
     }
 
-    /// How many registers hold it if it is declared `.reg`: one, or one for each component of a vector.
+    /// Number of registers that hold it if it is declared `.reg`: one, or one for each component of a vector.
     pub fn components(&self) -> u8 {
         match self.length {
             Some(2) => 2,
@@ -106,12 +106,12 @@ pub fn table_of<T, V: Clone>(arena: &Arena<T>, value: V) -> ArenaMap<Idx<T>, V> 
     arena.iter().map(|(id, _)| (id, value.clone())).collect()
 }
 
-/// The number of an element in its arena, as printed text, traces and origins of Ori have it.
+/// The index of an element in its arena, as in printed text, traces and origins of Ori.
 pub fn raw_index<T>(id: Idx<T>) -> u32 {
     id.into_raw().into_u32()
 }
 
-/// The element of an arena with this number, which [`raw_index`] gave.
+/// The element of an arena with this index, the inverse of [`raw_index`].
 pub fn from_raw_index<T>(number: u32) -> Idx<T> {
     Idx::from_raw(number.into())
 }
@@ -181,7 +181,7 @@ pub struct Variable {
     /// Of the module, of the body, or a parameter.
     pub kind: VariableKind,
     /// Its name in the module if it is a static variable of this body: one in `.global` or `.const`, of which there is
-    /// one whoever runs the body.
+    /// one instance for all calls.
     pub symbol: Option<String>,
 }
 
@@ -197,7 +197,7 @@ impl Variable {
     }
 }
 
-/// What a variable belongs to.
+/// The owner of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum VariableKind {
     /// In the module.
@@ -245,12 +245,12 @@ pub struct Directives {
 }
 
 impl Directives {
-    /// Whether they tell how many registers a thread starts with: elsewhere counts cannot be changed.
+    /// Whether they fix the number of registers that a thread starts with: elsewhere counts cannot be changed.
     pub fn tell_registers(&self) -> bool {
         self.maxnreg.is_some() || self.minnctapersm.is_some() && self.block_threads().is_some()
     }
 
-    /// The most threads that they grant a block, if they say so.
+    /// The most threads that they grant a block, if they do.
     pub fn block_threads(&self) -> Option<u32> {
         let bound = self.reqntid.or(self.maxntid)?;
         Some(bound.iter().fold(1, |product: u32, &length| product.saturating_mul(length.max(1))))
@@ -286,10 +286,10 @@ pub struct Instruction {
     pub second_space: Option<Space>,
     /// `.v2` = 2, `.v4` = 4, `.v8` = 8; 1 otherwise.
     pub vector: u8,
-    /// Whether the instruction table says that the back end makes code for the form. What it does not say so of is refused,
-    /// whatever a stage behind could make of the words.
+    /// Whether the instruction table says that the back end compiles the form. Other forms are refused, even if a later
+    /// stage could compile the words.
     pub compiled: bool,
-    /// How many of the operands, from the first on, are written.
+    /// Number of operands, from the first on, that are written.
     pub destinations: u8,
     /// Operands in the order written.
     pub operands: Vec<Operand>,
@@ -389,7 +389,7 @@ impl Operand {
         }
     }
 
-    /// Calls a function with each variable of which the operand has the address, or what is there.
+    /// Calls a function with each variable whose address or value the operand uses.
     pub fn for_each_variable(&self, visit: &mut impl FnMut(VariableId)) {
         match self {
             Operand::VariableAddress(variable, _)
@@ -414,7 +414,7 @@ pub enum Immediate {
     Integer(i64),
     /// `0f........`
     F32(u32),
-    /// `0d...` or a decimal literal: the bits of the double.
+    /// `0d...` or a decimal literal: the bits of the f64.
     F64(u64),
 }
 
@@ -427,7 +427,7 @@ pub struct Address {
     pub offset: i64,
 }
 
-/// What an address starts from.
+/// The base of an address.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum AddressBase {
     /// A register.

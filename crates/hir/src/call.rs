@@ -1,6 +1,6 @@
 //! Calls: results, callee, arguments, and what an indirect call says about its target.
 //!
-//! It is here because a call's operands depend on the signature of what is called.
+//! A call's operands depend on the signature of the callee.
 
 use oriole_diagnostics::{Code, Diagnostic, Span, counted};
 use oriole_ptx::{Space, Type};
@@ -143,7 +143,7 @@ impl<'a> Resolver<'a> {
         Some((Operand::Function(id), None, self.body.functions[id].signature.clone()))
     }
 
-    /// What an indirect call may reach: a prototype, or a list of functions, which have one signature.
+    /// The possible targets of an indirect call: a prototype, or a list of functions with one signature.
     fn call_target(&mut self, target: &ast::Operand<'a>) -> Option<(Operand, Signature)> {
         let known = match target {
             ast::Operand::Name(name) => name.token().and_then(|token| self.look_up(token.text())),

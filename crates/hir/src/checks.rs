@@ -1,7 +1,8 @@
 //! Checks that need the whole module: the order of header lines and of declarations, limits of memories, functions
 //! without a definition.
 //!
-//! It is here apart from resolution: these diagnostics change no meaning, so that moving a function recompiles nothing.
+//! They are separate from resolution: these diagnostics change no meaning, so that moving a function recompiles
+//! nothing.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,24 +19,24 @@ use crate::{
     read_header,
 };
 
-/// Whether something else than the module itself, or the driver, is to define a function that a unit declares.
+/// Whether a function that a unit declares must be defined by another module; the driver defines some.
 pub fn is_open(declared: &Declared) -> bool {
     match declared {
         Declared::Function { name, linkage, .. } => {
-            *linkage == Some(Linkage::Extern) && !SUPPLIED.contains(&name.as_str())
+            *linkage == Some(Linkage::Extern) && !DRIVER_FUNCTIONS.contains(&name.as_str())
         }
         _ => false,
     }
 }
 
 /// Functions that the driver supplies; a module may call them without defining them.
-const SUPPLIED: [&str; 6] =
+pub const DRIVER_FUNCTIONS: [&str; 6] =
     ["vprintf", "__assertfail", "malloc", "free", "cudaGetParameterBuffer", "cudaLaunchDevice"];
 
-/// A function with code, as far as the checks of the module look at it.
+/// A function with code, as far as the checks of the module need it.
 #[derive(Clone, Copy, Debug)]
 pub struct Outline<'a> {
-    /// The number of its unit.
+    /// The index of its unit.
     pub unit: usize,
     /// Its name.
     pub name: &'a str,
@@ -45,11 +46,11 @@ pub struct Outline<'a> {
     pub is_entry: bool,
     /// The names of the module that it uses.
     pub uses: &'a Uses,
-    /// The variables that it declares or uses; only shared ones are looked at.
+    /// The variables that it declares or uses; only shared ones are checked.
     pub variables: &'a [Variable],
 }
 
-/// Header directives and their order: version and target first, nothing of them later. `parse` is asked for the trees of
+/// Header directives and their order: version and target first, and nowhere later. `parse` is called for the trees of
 /// header units, for that of the first unit if no version is above it, and for debug sections where `debug` promises
 /// them.
 pub fn check_header<'a>(
@@ -105,7 +106,7 @@ pub fn check_header<'a>(
                     ),
                 ));
             } else if position == 0 && wanted != 0 {
-                // Other PTX compilers see it at the item behind.
+                // ptxas reports it at the next item.
                 let next = items.get(number + 1).map_or(span, |item| first_word(item.syntax()));
                 diagnostics.push((at, missing_version(next)));
             }
@@ -133,7 +134,7 @@ pub fn check_header<'a>(
     diagnostics
 }
 
-/// A pragma of the module that other PTX compilers refuse there: one that they do not know, or one of a function.
+/// A pragma of the module that ptxas refuses there: an unknown one, or one of a function.
 fn module_pragma(pragma: &ast::Pragma) -> Option<Diagnostic> {
     let text = pragma.strings().into_iter().find(|text| text != "nounroll")?;
     let message = if is_scoped(&text) {
@@ -144,7 +145,7 @@ fn module_pragma(pragma: &ast::Pragma) -> Option<Diagnostic> {
     Some(Diagnostic::new(Code::InvalidDirective, pragma.span(), message))
 }
 
-/// Where the first word of a node is.
+/// The place of the first word of a node.
 fn first_word(node: NodeRef<'_>) -> Span {
     node.first_solid_token().map_or(Span::point(0), TokenRef::span)
 }
@@ -201,19 +202,19 @@ pub fn initializer_order(
     Some(Diagnostic::new(Code::UseBeforeDeclaration, variable.name_span, message))
 }
 
-/// A use above the declaration. It says which use it is and not where that is, so that it stays while one types.
+/// A use above the declaration. It names the use and not its position, so that it stays equal while a user types.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EarlyUse {
-    /// The number of the unit.
+    /// The index of the unit.
     pub unit: usize,
-    /// Which of the uses of `SourceMap::uses`.
+    /// Index into `SourceMap::uses`.
     pub ordinal: usize,
     /// The name.
     pub name: Arc<str>,
 }
 
 impl EarlyUse {
-    /// What is said of it, given the places of the unit's uses.
+    /// The diagnostic, given the places of the unit's uses.
     pub fn diagnostic(&self, uses: &[Span]) -> Diagnostic {
         let place = uses.get(self.ordinal).copied().unwrap_or(Span::point(0));
         let message = format!("`{}` is used above its declaration", self.name);
@@ -239,8 +240,8 @@ pub fn order_check(declared: &[&[Declared]], bodies: &[Outline<'_>]) -> Vec<Earl
     early
 }
 
-/// Locations that an `inlined_at` names and no `.loc` of the module gives before it. `parse` is asked for the trees of
-/// functions only where the functions alone do not settle it.
+/// Locations that an `inlined_at` names and no `.loc` of the module gives before it. `parse` is called for the trees of
+/// functions only where the functions alone do not decide it.
 pub fn check_locations<'a>(
     bodies: &[Outline<'_>],
     parse: impl Fn(usize) -> &'a Parse,
@@ -278,16 +279,16 @@ pub fn section_labels(unit: &ast::Unit<'_>) -> Vec<(String, Span)> {
     labels
 }
 
-/// Labels that are defined twice in the debug sections of a module, and those that a `function_name` names and no section
-/// holds. `labels` are the units with sections and what [`section_labels`] says of them; `parse` is asked for the trees of
-/// functions that name a label which is missing.
+/// Labels that are defined twice in the debug sections of a module, and those that a `function_name` names and no
+/// section holds. `labels` are the units with sections and their [`section_labels`]; `parse` is called for the trees of
+/// functions that name a missing label.
 pub fn check_labels<'a>(
     labels: &[(usize, &[(String, Span)])],
     bodies: &[Outline<'_>],
     parse: impl Fn(usize) -> &'a Parse,
 ) -> Vec<(usize, Diagnostic)> {
     let mut found = Vec::new();
-    // The section of strings is there whether it is written or not.
+    // The section of strings exists whether it is written or not.
     let mut known: FxHashSet<&str> = FxHashSet::from_iter([".debug_str"]);
     for &(unit, list) in labels {
         for (label, span) in list {
@@ -342,7 +343,7 @@ pub fn check_limits<'a>(
     diagnostics
 }
 
-/// Functions that the module declares, and does not define though it says so or uses them; each is told once.
+/// Functions that the module declares and does not define, though it promises to or uses them; each is reported once.
 fn undefined_functions(
     symbols: &Symbols,
     declared: &[&[Declared]],
@@ -366,7 +367,10 @@ fn undefined_functions(
     let mut used: BTreeSet<&str> = BTreeSet::new();
     for body in bodies {
         for name in body.uses.called.iter().chain(&body.uses.addressed) {
-            if external(name) && !SUPPLIED.contains(&name.as_str()) && !missing.contains(name.as_str()) {
+            if external(name)
+                && !DRIVER_FUNCTIONS.contains(&name.as_str())
+                && !missing.contains(name.as_str())
+            {
                 used.insert(name);
             }
         }
@@ -374,7 +378,7 @@ fn undefined_functions(
     if used.is_empty() {
         return found;
     }
-    // The declaration is to blame, and nothing of the functions that use it.
+    // The declaration is to blame, not the functions that use it.
     for (unit, declared) in declared.iter().enumerate() {
         for declared in *declared {
             if let Declared::Function { name, span, .. } = declared
@@ -390,23 +394,23 @@ fn undefined_functions(
     found
 }
 
-/// Bytes of static shared memory of a block of which nothing else is known. No chip has less.
+/// Bytes of static shared memory of a block on an unknown chip. No chip has less.
 const STATIC_SHARED: u32 = 48 * 1024;
 
-/// A kernel that uses more static shared memory than every chip has. How much is too much hangs on the chip that the code
-/// is for, and not on the target of the module.
+/// A kernel that uses more static shared memory than every chip has. The limit depends on the chip that the code is
+/// for, not on the target of the module.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SharedNeed {
     /// The ordinal of its unit.
     pub unit: usize,
     name: String,
-    /// Where the unit names it.
+    /// Place of its name in the unit.
     span: Span,
     bytes: u64,
 }
 
 impl SharedNeed {
-    /// What is wrong where a block has so many bytes.
+    /// The diagnostic for a block with `limit` bytes, if the kernel needs more.
     pub fn judged(&self, limit: u32) -> Option<Diagnostic> {
         let Self { name, span, bytes, .. } = self;
         let message = || format!("`{name}` uses {bytes} bytes of static shared memory; {limit} are possible");

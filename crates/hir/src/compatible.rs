@@ -1,24 +1,24 @@
 //! Which registers and which constants fit an operand's type.
 //!
-//! It is here as one small set of rules, measured against an existing PTX compiler, so that no instruction has
-//! rules of its own. No names and no syntax may enter.
+//! One small set of rules, measured against ptxas, so that no instruction has rules of its own. No names and no syntax
+//! may enter.
 
 use oriole_ptx::Type;
 
 use crate::{Constant, Immediate};
 
-/// How strictly widths are compared.
+/// The comparison of widths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Width {
     /// The register has the width of the type.
     Same,
     /// The register may be wider.
     AtLeast,
-    /// The same inside a vector: integers may also hold floating-point elements.
+    /// The register may be wider, inside a vector: integers may also hold floating-point elements.
     AtLeastInVector,
 }
 
-/// Whether a register behaves as bits or an integer. Pairs of halves count: they are 32 loose bits.
+/// Whether a register behaves as bits or an integer. f16x2 registers count: they are 32 loose bits.
 fn is_loose(register: Type) -> bool {
     register.is_bits() || register.is_integer() || register == Type::F16x2
 }
@@ -56,8 +56,9 @@ pub(crate) fn is_address(register: Type) -> bool {
     matches!(register.bits(), 32 | 64) && (register.is_bits() || register.is_integer())
 }
 
-/// A constant in the form of an operand of type `wanted`, if it fits: integers go where integers or bits are
-/// wanted (above their 64 bits, zeros), floating-point constants where a number is wanted, and `0f`/`0d` bits also where bits of their width are.
+/// A constant in the form of an operand of type `wanted`, if it fits. Integers go where integers or bits are wanted
+/// (above their 64 bits, zeros), floating-point constants where a floating-point value is wanted, and `0f`/`0d` bits
+/// also where bits of their width are.
 pub(crate) fn immediate_fits(constant: Constant, wanted: Type) -> Option<Immediate> {
     match constant {
         Constant::Integer { bits, .. } => {
@@ -72,7 +73,7 @@ pub(crate) fn immediate_fits(constant: Constant, wanted: Type) -> Option<Immedia
             _ => None,
         },
         Constant::F64(bits) => match wanted {
-            // Rounding to nearest even, which is also what the conversion of the host language does.
+            // Rounds to nearest even, as the conversion of Rust does.
             Type::F32 => Some(Immediate::F32((f64::from_bits(bits) as f32).to_bits())),
             Type::F64 | Type::B64 => Some(Immediate::F64(bits)),
             _ => None,
@@ -80,7 +81,7 @@ pub(crate) fn immediate_fits(constant: Constant, wanted: Type) -> Option<Immedia
     }
 }
 
-/// What fits a type, for messages.
+/// The registers that fit a type, for messages.
 pub(crate) fn wanted_registers(wanted: Type, width: Width) -> String {
     if wanted == Type::Pred {
         return "a `.pred` register".to_string();

@@ -1,5 +1,5 @@
-//! Constant expressions, evaluated as PTX says: 64-bit integers that are signed unless something unsigned takes
-//! part, or double-precision numbers; the two kinds do not mix.
+//! Constant expressions, evaluated as PTX says: 64-bit integers that are signed unless an operand is unsigned, or f64
+//! values; the two kinds do not mix.
 //!
 //! It is here because array sizes, initializers, offsets and immediates all use it. It knows no registers: a name
 //! other than `WARP_SZ` is not a constant.
@@ -18,9 +18,9 @@ pub enum Constant {
         /// `.u64` rather than `.s64`.
         unsigned: bool,
     },
-    /// `0f...`: the bits of a single-precision number.
+    /// `0f...`: the bits of an f32.
     F32(u32),
-    /// A decimal or `0d...` number: the bits of a double-precision number.
+    /// A decimal or `0d...` literal: the bits of an f64.
     F64(u64),
 }
 
@@ -29,7 +29,7 @@ impl Constant {
         Constant::Integer { bits: value as u64, unsigned: false }
     }
 
-    /// The integer, as two's complement; nothing for a floating-point number.
+    /// The integer, as two's complement; `None` for a floating-point value.
     pub fn integer(self) -> Option<i64> {
         match self {
             Constant::Integer { bits, .. } => Some(bits as i64),
@@ -53,7 +53,7 @@ fn wrong(operand: &Operand, message: impl Into<String>) -> Diagnostic {
 /// The value of a literal.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A message if the literal is malformed or too large.
 pub(crate) fn literal(number: Result<NumberValue, NumberError>) -> Result<Constant, &'static str> {
     match number {
         Ok(NumberValue::Integer { overflow: true, .. }) => Err("the number does not fit into 64 bits"),
@@ -67,7 +67,7 @@ pub(crate) fn literal(number: Result<NumberValue, NumberError>) -> Result<Consta
 /// Evaluates an expression.
 ///
 /// # Errors
-/// If it holds something that is no constant, divides by zero, or mixes integers and floating-point numbers.
+/// If it holds an operand that is not a constant, divides by zero, or mixes integers and floating-point values.
 /// Depth is bounded by the parser.
 pub fn evaluate(expression: &Operand) -> Result<Constant, Diagnostic> {
     let malformed = || wrong(expression, "this expression is incomplete");
@@ -141,7 +141,7 @@ fn combine(operator: BinaryOperator, left: Constant, right: Constant) -> Result<
                 Remainder => sa.wrapping_rem(sb) as u64,
                 Add => a.wrapping_add(b),
                 Subtract => a.wrapping_sub(b),
-                // The kind of a shift is that of its left side; amounts past the width give what is left.
+                // A shift has the signedness of its left side; amounts past the width shift everything out.
                 ShiftLeft => {
                     let bits = if b > 63 { 0 } else { a << b };
                     return Ok(Constant::Integer { bits, unsigned: ua });

@@ -1,6 +1,6 @@
-//! What a module says for debuggers: the files of its source, and sections of data.
+//! Debug info of a module: the files of its source, and sections of data.
 //!
-//! It is here so that nothing behind it reads a syntax tree for the sake of debug information.
+//! Stages after this one read no syntax tree for debug info.
 
 use oriole_debug_info::{DebugData, Reference, Section, SourceFile};
 use oriole_syntax::ast::{self, Item};
@@ -51,7 +51,7 @@ fn section(section: ast::Section<'_>) -> Section {
     out
 }
 
-/// The value of a number; zero for what refers to something else.
+/// The value of a number; zero for a reference.
 fn number(tokens: &[TokenRef<'_>]) -> u64 {
     let value = tokens.iter().find(|token| token.kind() == SyntaxKind::INT_NUMBER);
     let value = match value.map(|token| parse_number(token.text())) {
@@ -65,7 +65,7 @@ fn number(tokens: &[TokenRef<'_>]) -> u64 {
     }
 }
 
-/// What a value names: `label`, `label+4`, `label-label`, `.section`, `.section+4`.
+/// The reference of a value: `label`, `label+4`, `label-label`, `.section`, `.section+4`.
 fn reference(tokens: &[TokenRef<'_>], at: u64, bytes: u8) -> Option<Reference> {
     let named = |token: &&TokenRef<'_>| matches!(token.kind(), SyntaxKind::IDENT | SyntaxKind::DOTTED);
     let name = tokens.first().filter(named)?;

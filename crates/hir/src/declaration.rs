@@ -1,7 +1,7 @@
 //! The head of a declaration: state space, element type, vector width, size and alignment.
 //!
-//! It is here because the module, function bodies and parameter lists declare things alike. Layout in memory is not
-//! decided here, and initial values are read elsewhere.
+//! The module, function bodies and parameter lists declare things alike. Layout in memory is not decided here, and
+//! initial values are read elsewhere.
 
 use oriole_diagnostics::{Code, Diagnostic};
 use oriole_ptx::{Space, Type};
@@ -13,7 +13,7 @@ use crate::{Constant, evaluate};
 /// Most bytes that a declared variable may have.
 const MAX_BYTES: u64 = 1 << 48;
 
-/// What a declaration's head and declarator say together.
+/// The head of a declaration together with one declarator.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Shape {
     /// State space.
@@ -50,8 +50,8 @@ impl Shape {
     }
 }
 
-/// Reads head and declarator. `space` is taken where the head's word is `.param`; `open_length` is the outermost
-/// dimension where it is left open and an initializer says it.
+/// Reads head and declarator. `param` is used where the head's word is `.param`; `open_length` is the outermost
+/// dimension where it is left open and an initializer gives it.
 pub(crate) fn shape<'t>(
     head: &impl DeclarationHead<'t>,
     declarator: Option<Declarator<'t>>,
@@ -71,7 +71,7 @@ pub(crate) fn shape<'t>(
                 return None;
             }
             Some(size) => match evaluate(&size) {
-                // Of a parameter, an array of no elements is one without a size.
+                // An array parameter of no elements is one without a size.
                 Ok(Constant::Integer { bits: 0, .. })
                     if index == 0
                         && matches!(shape.space, Space::FunctionParameter | Space::KernelParameter) =>
@@ -128,7 +128,7 @@ pub(crate) fn shape<'t>(
     Some(shape)
 }
 
-/// How many values an initializer gives for the outermost dimension.
+/// Number of values that an initializer gives for the outermost dimension.
 pub(crate) fn outermost_values(value: InitializerValue<'_>) -> u64 {
     match value {
         InitializerValue::InitializerList(list) => list.values().count() as u64,

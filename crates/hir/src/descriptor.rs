@@ -1,9 +1,8 @@
-//! Descriptors of matrices in shared memory and descriptions of products, as instructions take them: their fields, as far as
-//! the bits are known.
+//! Descriptors of matrices in shared memory and instruction descriptors of MMAs: their fields, as far as the bits are
+//! known.
 //!
-//! It is here because a descriptor is a number that the program puts together by shifts and sums, and a wrong field is seen in
-//! wrong results only. The formats are those of the PTX ISA ("Matrix Descriptor Format" of `wgmma`, "Shared memory
-//! descriptor" of `tcgen05`).
+//! The program builds a descriptor by shifts and adds, and a wrong field shows in wrong results only. The formats are
+//! those of the PTX ISA ("Matrix Descriptor Format" of `wgmma`, "Shared memory descriptor" of `tcgen05`).
 
 mod product;
 
@@ -15,41 +14,41 @@ use crate::known_bits::{KnownBits, known_bits};
 use crate::{Body, Immediate, Instruction, Operand, RegisterId, SourceMap};
 pub use product::ProductKind;
 
-/// Who reads a descriptor.
+/// The instructions that read a descriptor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum DescriptorFormat {
-    /// A product of a warp group (`wgmma`).
+    /// An MMA of a warp group (`wgmma`).
     WarpGroup,
-    /// Products and copies of tensor memory (`tcgen05`).
+    /// MMAs and copies of tensor memory (`tcgen05`).
     TensorMemory,
-    /// A product in tensor memory, for what it is and not for a factor.
+    /// The instruction descriptor of an MMA in tensor memory.
     Product(ProductKind),
 }
 
-/// An operand of an instruction that is a descriptor, and what is known of it there.
+/// An operand of an instruction that is a descriptor, and its known bits there.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Descriptor {
     /// Ordinal of the instruction.
     pub instruction: u32,
-    /// Which operand, from 0.
+    /// Index of the operand, from 0.
     pub operand: u8,
-    /// The register; none for a constant.
+    /// The register; `None` for a constant.
     pub register: Option<RegisterId>,
-    /// Who reads it.
+    /// The format.
     pub format: DescriptorFormat,
     /// Its bits.
     pub bits: KnownBits,
 }
 
-/// What the number in a field says.
+/// The meaning of a field's value.
 enum Meaning {
     /// Units of sixteen bytes.
     Bytes,
-    /// Itself.
+    /// The value itself.
     Number,
-    /// So many times itself.
+    /// The value times this factor.
     Times(u64),
-    /// One of these; an empty name is none.
+    /// One of these names; an empty name is invalid.
     Names(&'static [&'static str]),
 }
 
@@ -79,7 +78,7 @@ static OF_TENSOR_MEMORY: [Field; 6] = [
 const WIDE_SWIZZLES: [&str; 8] =
     ["none", "128 bytes, in atoms of 32 bytes", "128 bytes", "", "64 bytes", "", "32 bytes", ""];
 
-/// Bits that are the same in every descriptor: lowest bit, width, what they are.
+/// Bits that are the same in every descriptor: lowest bit, width, value.
 type Fixed = (u32, u32, u64);
 
 impl DescriptorFormat {
@@ -91,7 +90,7 @@ impl DescriptorFormat {
         }
     }
 
-    /// What it is, in words.
+    /// The name for messages.
     pub fn name(self) -> &'static str {
         match self {
             DescriptorFormat::WarpGroup | DescriptorFormat::TensorMemory => "a matrix descriptor",
@@ -112,7 +111,7 @@ impl DescriptorFormat {
 const UNIT_BITS: u32 = 4;
 
 impl Descriptor {
-    /// The fields with what they say, in words.
+    /// The fields with their values, as text.
     pub fn fields(&self) -> Vec<(&'static str, String)> {
         let told = |(name, first, width, meaning): &Field| (*name, self.told(*first, *width, meaning));
         self.format.fields().iter().map(told).collect()
@@ -120,7 +119,7 @@ impl Descriptor {
 
     fn told(&self, first: u32, width: u32, meaning: &Meaning) -> String {
         let Some(value) = self.bits.field(first, width) else {
-            // Where an array begins is not known, but how it is aligned.
+            // The address of an array is not known, but its alignment is.
             let zeros = (1..=width).take_while(|&count| self.bits.field(first, count) == Some(0)).last();
             return match (meaning, zeros) {
                 (Meaning::Bytes, Some(zeros)) => {
@@ -140,7 +139,7 @@ impl Descriptor {
         }
     }
 
-    /// Why no descriptor has these bits.
+    /// The reason why no descriptor has these bits.
     pub fn fault(&self) -> Option<String> {
         let names = |&(name, first, width, ref meaning): &Field| match meaning {
             Meaning::Names(names) => {
@@ -192,7 +191,7 @@ fn operands(i: &Instruction) -> Vec<(DescriptorFormat, u8)> {
     match i.opcode {
         Opcode::Wgmma if has(Word::MmaAsync) => vec![(group, 1), (group, 2)],
         Opcode::Tcgen05 if has(Word::Mma) => {
-            // Behind the metadata of a sparse factor.
+            // After the metadata of a sparse factor.
             let place = if has(Word::Sp) { 4 } else { 3 };
             let product = ProductKind::of(&i.modifiers).map(DescriptorFormat::Product);
             [(tensor, 1), (tensor, 2)].into_iter().chain(product.map(|product| (product, place))).collect()

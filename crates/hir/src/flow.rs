@@ -1,6 +1,6 @@
 //! The control flow of a body: blocks of instructions, and which follow which.
 //!
-//! It is here for checks that ask what may run before an instruction. It knows nothing of registers.
+//! For checks that ask which instructions may run before another. It knows nothing of registers.
 
 use crate::body::table_of;
 use la_arena::ArenaMap;
@@ -13,11 +13,11 @@ use crate::{Body, Instruction, LabelId, Operand, Statement, Table};
 pub(crate) struct Block {
     /// Ordinal of the first instruction.
     pub first: u32,
-    /// How many there are.
+    /// Number of instructions.
     pub count: u32,
-    /// The blocks that may run behind it.
+    /// The blocks that may run after it.
     pub successors: Vec<u32>,
-    /// The blocks that may run before it. Blocks that control never reaches belong to none.
+    /// The blocks that may run before it. Unreachable blocks are not among them.
     pub predecessors: Vec<u32>,
     /// Whether control reaches it.
     pub reached: bool,
@@ -31,11 +31,11 @@ pub(crate) struct Flow<'a> {
     pub blocks: Vec<Block>,
 }
 
-/// What an instruction does to control.
+/// The effect of an instruction on control flow.
 enum Jump {
-    /// It goes on behind it.
+    /// Control falls through.
     None,
-    /// It may go to labels; whether it may also go on.
+    /// Control may go to labels; whether it may also fall through.
     Labels(Vec<LabelId>, bool),
     /// The thread ends, or returns.
     End,
@@ -123,7 +123,7 @@ impl<'a> Flow<'a> {
         flow
     }
 
-    /// Marks what control reaches, and enters the predecessors.
+    /// Marks reachable blocks, and enters the predecessors.
     fn reach(&mut self) {
         let mut open = vec![0u32];
         self.blocks[0].reached = true;

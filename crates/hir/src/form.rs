@@ -1,6 +1,6 @@
-//! The form of an instruction as spelled: words matched with the table, gates of version and chip.
+//! The form of an instruction as spelled: words matched with the table, checks of version and chip.
 //!
-//! It is here so that a spelling is matched once in a function. No name of the function is looked up.
+//! A spelling is matched once in a function. No name of the function is looked up.
 
 use oriole_diagnostics::Code;
 use oriole_ptx::table::{Chips, Form, FormProblem, Need, OperandRow, Shape, match_forms};
@@ -9,13 +9,13 @@ use smallvec::SmallVec;
 
 use crate::module_context::HeaderView;
 
-/// Why the module may not use a form: the word at fault, code and message.
+/// The reason why the module may not use a form: the word at fault, code and message.
 type Gate = (Option<usize>, Code, String);
 
-/// The outcome of matching one spelling, kept for the next instruction that is spelled alike.
+/// The outcome of matching one spelling, cached for the next instruction with this spelling.
 #[allow(clippy::large_enum_variant, reason = "one value for each spelling of a function, behind an `Rc`")]
 pub(crate) enum KnownForm {
-    /// A form, and why the module may not use it, if so: the word at fault, code and message.
+    /// A form, and the reason why the module may not use it, if any: the word at fault, code and message.
     Found { form: Form, opcode: Opcode, operands: SmallVec<[OperandRow; 6]>, gate: Option<Gate> },
     /// No form: the word at fault, code and message.
     Wrong(Option<usize>, Code, String),
@@ -46,7 +46,7 @@ pub(crate) fn find_form(header: &HeaderView<'_>, spelling: &str, shapes: &[Shape
     };
     match match_forms(opcode, &words, shapes) {
         Ok(forms) => {
-            // The first form that the module may use, else the first, with the reason why not.
+            // The first form that the module may use, else the first, with the reason against it.
             let mut found = None;
             for form in forms {
                 let operands = form.operands(shapes.len());
@@ -95,7 +95,7 @@ fn needs_version(header: &HeaderView<'_>, what: &str, (major, minor): (u8, u8)) 
     format!("{what} needs `.version` {major}.{minor} or later; the module has {}.{}", own.0, own.1)
 }
 
-/// Whether what a need is about is written: the word at fault, if it is one word; `None` if it is not written.
+/// Whether the subject of a need is written: the word at fault, if it is one word; `None` if it is not written.
 fn place(need: &Need, form: &Form, words: &[&str], operands: &[OperandRow]) -> Option<Option<usize>> {
     let named = |name: &str| operands.iter().any(|operand| operand.name == name) || words.contains(&name);
     if let Some(name) = need.token.strip_prefix('+') {
@@ -112,7 +112,7 @@ fn place(need: &Need, form: &Form, words: &[&str], operands: &[OperandRow]) -> O
         let (first, second) = (places.next().flatten()?, places.next().flatten()?);
         return Some(Some(first.max(second)));
     }
-    // A choice may be of several words.
+    // A choice may consist of several words.
     let parts: Vec<&str> = need.token.split('.').collect();
     words.windows(parts.len()).position(|window| window == parts).map(Some)
 }

@@ -1,6 +1,6 @@
 //! Resolving one function: its head, its parameters, its block.
 //!
-//! It is here so that a function is resolved in one walk, in text order.
+//! A function is resolved in one walk, in text order.
 
 use la_arena::ArenaMap;
 use oriole_diagnostics::Span;
@@ -84,7 +84,7 @@ pub fn resolve_function(function: &Function, context: &dyn ModuleContext) -> Opt
     })
 }
 
-/// The declarations of which no register is used. Registers of a range have an entry only where they are named.
+/// The declarations without a used register. Registers of a range have an entry only where they are named.
 fn unused(registers: &[DeclaredRegister]) -> Vec<Span> {
     let declared = registers.chunk_by(|one, other| one.declaration == other.declaration);
     let unused = declared.filter(|list| list.iter().all(|register| register.id.is_none()));
@@ -128,7 +128,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The registers of a name that has just been declared: one, or those of a vector.
+    /// The registers of a name that was just declared: one, or those of a vector.
     fn registers_of(&mut self, name: &'a str) -> SmallVec<[RegisterId; 4]> {
         match self.look_up(name) {
             Some(Meaning::Register(index)) => SmallVec::from_iter([self.register(index, name).0]),

@@ -1,7 +1,7 @@
 //! The header of a module: version, targets, address size.
 //!
-//! It is here because every check of a target or version reads it. It says nothing about the order of header lines
-//! and other items; the module's own checks do.
+//! Every check of a target or version reads it. The order of header lines and other items is checked elsewhere, with
+//! the module.
 
 use oriole_chip::{Chip, NameError, PtxTarget, Variant};
 use oriole_diagnostics::{Code, Diagnostic, Span};
@@ -9,7 +9,7 @@ use oriole_ptx::table::Chips;
 use oriole_syntax::TokenRef;
 use oriole_syntax::ast::{AddressSizeDirective, AstNode, Item, Unit, VersionDirective};
 
-/// What the header directives say.
+/// The header directives.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Header {
     /// PTX version; 0.0 where it is missing.
@@ -20,7 +20,7 @@ pub struct Header {
     pub debug: bool,
     /// Other options of `.target`, such as `texmode_independent`.
     pub options: Vec<String>,
-    /// Bits of an address; `None` where no directive says it.
+    /// Bits of an address; `None` without a directive.
     pub address_size: Option<u8>,
 }
 
@@ -42,8 +42,8 @@ fn exists((major, minor): (u8, u8)) -> bool {
     usize::from(major).checked_sub(1).and_then(|index| LAST.get(index)).is_some_and(|&last| minor <= last)
 }
 
-/// Whether a version may come after the newest that is known: versions of one major number follow each other, and the next
-/// major number follows them. What an older version has stays in later ones.
+/// Whether a version may come after the newest known one: versions of one major number follow each other, and the next
+/// major number follows them. Later versions keep the features of older ones.
 fn may_come((major, minor): (u8, u8)) -> bool {
     (major, minor) > NEWEST_VERSION && major <= NEWEST_VERSION.0 + 1
 }
@@ -83,23 +83,24 @@ pub fn first_version(target: PtxTarget) -> (u8, u8) {
 }
 
 impl Header {
-    /// Bits of an address: what is written, else 64.
+    /// Bits of an address: as written, else 64.
     pub fn address_bits(&self) -> u8 {
         self.address_size.unwrap_or(64)
     }
 
-    /// Whether the version is at least this one. A module that states none is told that, and nothing that follows from it.
+    /// Whether the version is at least this one. For a module without a version only that is reported, and true is
+    /// returned.
     pub fn has_version(&self, version: (u8, u8)) -> bool {
         self.version == (0, 0) || self.version >= version
     }
 
-    /// Whether the target of the module has the feature. A module that states none is told that, and nothing that follows
-    /// from it.
+    /// Whether the target of the module has the feature. For a module without a target only that is reported, and true
+    /// is returned.
     pub fn has_chips(&self, chips: Chips) -> bool {
         self.target.is_none_or(|target| chips.has(target))
     }
 
-    /// The target as a chip that tables know.
+    /// The target as a chip with tables.
     pub fn chip(&self) -> Option<Chip> {
         self.target.and_then(PtxTarget::as_chip)
     }
@@ -110,7 +111,7 @@ impl Header {
     }
 }
 
-/// Reads the header directives of one unit, adding to what earlier header units said.
+/// Reads the header directives of one unit, adding to those of earlier header units.
 pub fn read_header(unit: &Unit, header: &mut Header, diagnostics: &mut Vec<Diagnostic>) {
     for item in unit.items() {
         match item {
@@ -206,12 +207,12 @@ fn read_target(name: TokenRef<'_>, header: &mut Header, diagnostics: &mut Vec<Di
     header.target = Some(target);
 }
 
-/// Whether a word has the shape of the name of a target, whatever its number.
+/// Whether a word has the shape of a target name, whatever its number.
 fn is_target(word: &str) -> bool {
     !matches!(word.parse::<PtxTarget>(), Err(NameError::Shape(_)))
 }
 
-/// The first `.target` of a module begins with something that is no target.
+/// The first `.target` of a module begins with a word that is not a target.
 fn undefined_target(name: TokenRef<'_>) -> Diagnostic {
     let message =
         format!("the first `.target` of a module begins with a chip, and `{}` is none", name.text());
@@ -230,7 +231,7 @@ fn needed_version(target: PtxTarget, text: &str, span: Span, header: &Header) ->
     (own < first && own != (0, 0)).then(|| Diagnostic::new(Code::NeedsVersion, span, message()))
 }
 
-/// Which chip's tables stand in for those of this one, if no table knows it.
+/// The chip whose tables stand in for an unknown chip.
 pub fn stand_in(chip: Chip, span: Span) -> Option<Diagnostic> {
     let known = chip.stand_in()?;
     let message = format!(

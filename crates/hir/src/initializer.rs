@@ -1,7 +1,7 @@
 //! Initial values of module variables: bytes, and references that the linker fills in.
 //!
-//! It is here because constants, addresses and nested lists have one reader, whatever is initialized. Which variables
-//! may have a value is decided where they are declared.
+//! Constants, addresses and nested lists have one reader, for all kinds of variables. Which variables may have a value
+//! is decided where they are declared.
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::{Space, Type};
@@ -41,7 +41,8 @@ pub struct Relocation {
     pub generic: bool,
     /// Whether the symbol is a function.
     pub function: bool,
-    /// The number of the byte that is taken of the address, the lowest one being 0: `0xff00(symbol)` takes byte 1. `None` for all of it.
+    /// The index of the byte taken from the address, 0 for the lowest: `0xff00(symbol)` takes byte 1. `None` for the
+    /// whole address.
     pub byte: Option<u8>,
 }
 
@@ -121,7 +122,7 @@ impl Reader<'_> {
         self.report(span, "a list in braces is needed here");
     }
 
-    /// A number of a run, which is no node of the tree.
+    /// A number of a run, which is not a node of the tree.
     fn number(&mut self, number: Number, offset: u64) {
         match literal(number.number()) {
             Ok(value) => self.constant(value, number.span(), offset),
@@ -174,7 +175,7 @@ impl Reader<'_> {
                 u64::from((f64::from_bits(bits) as f32).to_bits())
             }
             (Constant::F64(bits), Type::F64) => bits,
-            // Untyped variables hold the bits of the number, or those of them that fit.
+            // Untyped variables hold the bits of the value, truncated to their size.
             (Constant::F32(bits), _) if ty.is_bits() => u64::from(bits),
             (Constant::F64(bits), _) if ty.is_bits() => bits,
             _ => {
@@ -313,7 +314,7 @@ impl Reader<'_> {
         Some(Ok(argument))
     }
 
-    /// The number of the byte that a mask takes; an error value if it takes anything else, which has been reported.
+    /// The index of the byte that a mask selects; an error, already reported, for any other mask.
     fn masked_byte(&mut self, mask: u64, span: Span) -> Result<u8, ()> {
         let byte = (0..8).find(|byte| mask == 0xff << (8 * byte));
         byte.ok_or_else(|| {

@@ -1,6 +1,6 @@
 //! Instructions: the form as spelled, and operands one by one.
 //!
-//! It is here to join the table with names. What a single operand may be is decided in the file of operands.
+//! It connects the table with names. The rules of single operands are in the file of operands.
 
 use std::rc::Rc;
 
@@ -110,7 +110,7 @@ impl<'a> Resolver<'a> {
         for token in node.modifiers() {
             spelling.push_str(token.text());
         }
-        // The number and the shapes of the operands pick among forms of one spelling.
+        // The number and the shapes of the operands select among forms of one spelling.
         let words_end = spelling.len();
         for shape in shapes {
             let code = match *shape {
@@ -154,13 +154,13 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Whether a store leaves elements of its vector as they are in memory: they are `_`.
+/// Whether a store leaves elements of its vector unchanged in memory: they are `_`.
 fn leaves_elements_out(opcode: Opcode, operands: &[Operand]) -> bool {
     opcode == Opcode::St
         && matches!(operands.get(1), Some(Operand::Vector(elements)) if elements.contains(&Operand::Sink))
 }
 
-/// What an operand looks like.
+/// The shape of an operand.
 fn shape(operand: &ast::Operand<'_>) -> Shape {
     let count = |count: usize| count.min(255) as u8;
     match operand {

@@ -1,7 +1,7 @@
-//! Bits of integer registers that are the same on every way to an instruction.
+//! Bits of integer registers that are the same on every path to an instruction.
 //!
-//! It is here for checks that look into a value, such as the fields of a descriptor. Only instructions that pack, shift and add
-//! are followed; what any other writes is not known. No folding by stages behind may rest on it.
+//! For checks that look into a value, such as the fields of a descriptor. Only instructions that pack, shift and add
+//! are followed; results of others are unknown. No folding by later stages may rest on it.
 
 use oriole_ptx::{Opcode, Word};
 use rustc_hash::FxHashMap;
@@ -9,12 +9,12 @@ use rustc_hash::FxHashMap;
 use crate::flow::Flow;
 use crate::{Body, Immediate, Instruction, Operand, RegisterId};
 
-/// What is known of 64 bits. A narrower value has zeros above.
+/// The known bits of 64. A narrower value has zeros above.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct KnownBits {
     /// The bits that are known.
     pub known: u64,
-    /// What they are; zero where nothing is known.
+    /// The values of the known bits; zero where unknown.
     pub value: u64,
 }
 
@@ -37,7 +37,7 @@ impl KnownBits {
         (self.known >> first & mask == mask).then_some(self.value >> first & mask)
     }
 
-    /// Those of a field that are known to be one, in their places.
+    /// The bits of a field that are known to be one, in their places.
     pub fn ones(self, first: u32, width: u32) -> u64 {
         self.value & low(width) << first
     }
@@ -91,7 +91,7 @@ impl KnownBits {
         KnownBits { known, value: (self.value ^ other.value) & known }
     }
 
-    /// A sum. Where the least and the greatest sum have the same carry into a bit, it is the carry of all of them.
+    /// A sum. Where the least and the greatest sum have the same carry into a bit, all sums have it.
     fn plus(self, other: KnownBits, carry: u64) -> KnownBits {
         let least = self.value.wrapping_add(other.value).wrapping_add(carry);
         let greatest = (!self.zeros()).wrapping_add(!other.zeros()).wrapping_add(carry);
@@ -101,7 +101,7 @@ impl KnownBits {
         KnownBits { known, value: least & known }
     }
 
-    /// The value with its sign above so many bits.
+    /// The value, sign-extended above `bits` bits.
     fn signed(self, bits: u32) -> KnownBits {
         match self.field(bits - 1, 1) {
             Some(0) => self.lowest(bits),
@@ -111,7 +111,7 @@ impl KnownBits {
     }
 }
 
-/// Registers by what is known of them; of others nothing is.
+/// Registers with their known bits; others are unknown.
 type Known = FxHashMap<RegisterId, KnownBits>;
 
 fn immediate(operand: Option<&Operand>) -> Option<u64> {
@@ -121,13 +121,13 @@ fn immediate(operand: Option<&Operand>) -> Option<u64> {
     }
 }
 
-/// What is known of an operand of so many bits.
+/// The known bits of an operand of `bits` bits.
 fn of_operand(body: &Body, known: &Known, operand: Option<&Operand>, bits: u32) -> KnownBits {
     let found = match operand {
         Some(Operand::Register(register)) => known.get(register).copied().unwrap_or_default(),
         Some(Operand::VariableAddress(variable, offset)) => {
             let align = u64::from(body.variables[*variable].align.max(1));
-            // Of its address no more is known than that it is aligned.
+            // Only the alignment of its address is known.
             KnownBits::of(0, align - 1).plus(KnownBits::constant(*offset as u64), 0)
         }
         Some(Operand::Vector(parts)) if !parts.is_empty() => {
@@ -141,7 +141,7 @@ fn of_operand(body: &Body, known: &Known, operand: Option<&Operand>, bits: u32) 
     found.lowest(bits)
 }
 
-/// The value that an instruction gives, with zeros above its type.
+/// The result of an instruction, with zeros above its type.
 fn result(body: &Body, known: &Known, i: &Instruction) -> KnownBits {
     let fits = |bits: u32| bits <= u64::BITS && i.vector == 1;
     let Some(ty) = i.types.first().filter(|ty| !ty.is_float() && fits(ty.bits())) else {
@@ -160,7 +160,7 @@ fn result(body: &Body, known: &Known, i: &Instruction) -> KnownBits {
         Opcode::Add if plain => source(1).plus(source(2), 0),
         Opcode::Sub if plain => source(1).plus(source(2).not(), 1),
         Opcode::Selp => source(1).either(source(2)),
-        // A value from another lane: what is known of it is known of all lanes.
+        // A value from another lane has the known bits that all lanes share.
         Opcode::Shfl => source(1),
         Opcode::Shl => amount(2).map_or(KnownBits::UNKNOWN, |by| source(1).shifted_left(by)),
         Opcode::Shr => amount(2).map_or(KnownBits::UNKNOWN, |by| {
@@ -195,7 +195,7 @@ fn result(body: &Body, known: &Known, i: &Instruction) -> KnownBits {
     found.lowest(bits)
 }
 
-/// Whether the register of a result is wider than its type, so that the sign may go on above it.
+/// Whether the register of a result is wider than its type, so that the sign may extend above it.
 fn widens(body: &Body, i: &Instruction, bits: u32) -> bool {
     match i.operands.first() {
         Some(Operand::Register(register)) => body.registers[*register].ty.bits() > bits,
@@ -203,7 +203,7 @@ fn widens(body: &Body, i: &Instruction, bits: u32) -> bool {
     }
 }
 
-/// Whether something may be known of what an instruction gives.
+/// Whether results of an opcode may have known bits.
 fn is_followed(opcode: Opcode) -> bool {
     use Opcode::*;
     matches!(
@@ -230,7 +230,7 @@ fn lop3(a: KnownBits, b: KnownBits, c: KnownBits, table: Option<u64>) -> KnownBi
     KnownBits::of(!may_be_zero, !may_be_one)
 }
 
-/// What is known behind an instruction.
+/// The known bits after an instruction.
 fn step(body: &Body, followed: &Known, known: &mut Known, i: &Instruction) {
     let value = result(body, known, i);
     let parts: &[Operand] = match i.operands.first() {
@@ -245,7 +245,7 @@ fn step(body: &Body, followed: &Known, known: &mut Known, i: &Instruction) {
         }
         let place = parts.iter().position(|part| *part == Operand::Register(register));
         let new = match place {
-            // Of what other instructions write into a vector each element has the type.
+            // Each element of a vector result of other instructions has the type.
             Some(at) if each > 0 && is_followed(i.opcode) => {
                 value.shifted_right(at as u32 * each).lowest(each)
             }
@@ -256,7 +256,7 @@ fn step(body: &Body, followed: &Known, known: &mut Known, i: &Instruction) {
     });
 }
 
-/// The registers that others come from, these among them.
+/// The registers that others derive from, these included.
 fn sources(flow: &Flow<'_>, of: impl Iterator<Item = RegisterId>) -> Known {
     let mut writers: FxHashMap<RegisterId, Vec<u32>> = FxHashMap::default();
     for (at, i) in flow.instructions.iter().enumerate() {
@@ -276,11 +276,11 @@ fn sources(flow: &Flow<'_>, of: impl Iterator<Item = RegisterId>) -> Known {
     found
 }
 
-/// What is remembered at the starts of blocks, in registers: a body that needs more tells nothing.
+/// The limit of registers kept at the starts of blocks, over all blocks: a body that needs more gives no results.
 const MOST: usize = 1 << 16;
 
-/// What is known of registers at the instructions that `wanted` names, in ascending order: calls `tell` with each, and what is
-/// known before it.
+/// The known bits of registers at the instructions that `wanted` names, in ascending order: calls `tell` with each, and
+/// the bits known before it.
 pub(crate) fn known_bits(
     body: &Body,
     flow: &Flow<'_>,
@@ -334,13 +334,13 @@ pub(crate) fn known_bits(
 mod tests {
     use super::*;
 
-    /// All values that what is known allows, of eight bits.
+    /// All values of eight bits that the known bits allow.
     fn values(of: KnownBits) -> impl Iterator<Item = u64> {
         (0..256).filter(move |value| value & of.known == of.value & 255)
     }
 
-    /// Of every pair of small known parts: each sum, union and difference is among those that are known, and no bit that all of
-    /// them share is left out.
+    /// For every pair of small inputs: each sum, union and difference agrees with the known bits, and no bit that all
+    /// of them share is lost.
     #[test]
     fn what_is_known_holds_for_all_values_and_nothing_is_forgotten() {
         let drawn = |seed: u64| {

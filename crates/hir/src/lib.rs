@@ -1,7 +1,7 @@
 //! A function of PTX, resolved and typed: names are indices, operands have kinds and types, immediates are values.
 //!
-//! It is here so that the interpreter and the lowering read one meaning, and so that a change of spelling, comment
-//! or place leaves it equal. No syntax node, no text offset and no machine opcode may enter a [`Body`].
+//! The interpreter and the lowering read one meaning, and a change of spelling, comment or place leaves it equal. No
+//! syntax node, no text offset and no machine opcode may enter a [`Body`].
 
 mod access;
 mod address_space;
@@ -41,8 +41,9 @@ mod warp_group;
 pub use address_space::{AddressSpaceMismatch, address_space_mismatches};
 pub use body::*;
 pub use checks::{
-    EarlyUse, Outline, SharedNeed, check_header, check_labels, check_limits, check_locations,
-    first_declarations, initializer_order, is_open, order_check, section_labels, shared_limit, shared_needs,
+    DRIVER_FUNCTIONS, EarlyUse, Outline, SharedNeed, check_header, check_labels, check_limits,
+    check_locations, first_declarations, initializer_order, is_open, order_check, section_labels,
+    shared_limit, shared_needs,
 };
 pub use constant::{Constant, evaluate};
 pub use debug::debug_data;

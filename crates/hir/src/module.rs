@@ -1,7 +1,6 @@
 //! A whole module at once: every unit parsed, every function resolved, the checks that need all of them.
 //!
-//! It is here for tools and tests that have no query layer: the same parts in plain calls. Nothing is kept between
-//! two calls.
+//! For tools and tests without a query layer: the same parts in plain calls. Nothing is cached between two calls.
 
 use oriole_diagnostics::{Code, Diagnostic, Place, Span};
 use oriole_syntax::ast::{Item, Unit};
@@ -30,7 +29,7 @@ pub enum FunctionKind {
 pub struct Module {
     /// The header.
     pub header: Header,
-    /// Variables in file order; a declaration that a definition follows is left out.
+    /// Variables in file order; without declarations that a definition follows.
     pub variables: Vec<ModuleVariable>,
     /// Functions and kernels that have a body, in file order.
     pub functions: Vec<(String, FunctionKind, Resolved)>,
@@ -57,7 +56,7 @@ impl Module {
     }
 }
 
-/// Resolves a whole module. Never fails: what is wrong is among the diagnostics.
+/// Resolves a whole module. Never fails: errors are among the diagnostics.
 pub fn resolve_module(text: &str) -> Module {
     if u32::try_from(text.len()).is_err() {
         let message = "files of 4 GiB and more are not read";
@@ -80,10 +79,10 @@ pub fn resolve_module(text: &str) -> Module {
     let mut module = Module { header, aliases: symbols.aliases().to_vec(), ..Module::default() };
     let order = resolve_items(&mut module, &parses, &symbols, &declared, &mut found);
     check_whole(&module, &order, &units, &parses, &symbols, &declared, &mut found);
-    // An empty file has no unit, and all the same something to say.
+    // An empty file has no unit, and still has diagnostics.
     let start = |at: usize| units.get(at).map_or(0, |unit| unit.start);
     let mut diagnostics: Vec<_> = found.into_iter().map(|(at, found)| found.shifted(start(at))).collect();
-    // A diagnostic about the file as a whole is at its start, behind those with a place.
+    // A diagnostic about the file as a whole is at its start, after those with a place.
     diagnostics.sort_by_key(|found| (found.span.start, found.span.len));
     for found in &mut diagnostics {
         found.related.retain(|related| !matches!(&related.place, Place::Symbol(name) if name.is_empty()));
@@ -137,7 +136,7 @@ fn resolve_items(
     order
 }
 
-/// The checks that look at more than one unit; `order` has the unit of each function.
+/// The checks of more than one unit; `order` has the unit of each function.
 fn check_whole(
     module: &Module,
     order: &[(usize, usize)],
@@ -165,7 +164,7 @@ fn check_whole(
         })
         .collect();
     for early in order_check(declared, &bodies) {
-        // Of the functions of a unit the first.
+        // Of the functions of a unit the first counts.
         let at = order.partition_point(|&(unit, _)| unit < early.unit);
         let body = order.get(at).filter(|&&(unit, _)| unit == early.unit);
         let resolved = body.map(|&(_, index)| &module.functions[index].2);

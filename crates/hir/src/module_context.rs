@@ -1,7 +1,7 @@
-//! What a function may ask about its module.
+//! The facts about its module that a function may ask for.
 //!
-//! It is here so that whoever resolves one function records exactly which facts it read. No tree and no position of
-//! another unit may enter.
+//! The resolver of one function records exactly the facts that it reads. No tree and no position of another unit may
+//! enter.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -11,29 +11,29 @@ use rustc_hash::FxHashMap;
 
 use crate::{Header, Linkage, Signature};
 
-/// A question about a module's header that is answered with yes or no. Whoever asks so, and not for the header, need not
-/// be asked again when a header changes and the answers do not.
+/// A yes-or-no question about a module's header. A query that asks such a question, and not for the header, stays valid
+/// when a header changes and the answers do not.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum HeaderQuestion {
     /// Whether the version is at least this one.
     Version((u8, u8)),
     /// Whether the target of the module has the feature.
     Chips(Chips),
-    /// Whether textures and samplers are bound apart.
+    /// Whether textures and samplers are bound separately.
     IndependentTextures,
-    /// Whether the module is for debuggers.
+    /// Whether the module is a debug build.
     Debug,
-    /// Whether an SM of the target holds so many blocks of so many threads at a time.
+    /// Whether an SM of the target holds `blocks` blocks of `threads` threads at a time.
     Holds { blocks: u32, threads: u32 },
-    /// Whether the parameters of kernels begin so many bytes behind a multiple of [`PARAMETER_ALIGNMENT`].
+    /// Whether the parameters of kernels begin this many bytes after a multiple of [`PARAMETER_ALIGNMENT`].
     ParametersBehind(u32),
 }
 
-/// The largest alignment of a parameter that counts.
+/// The largest alignment of a parameter that has an effect.
 pub(crate) const PARAMETER_ALIGNMENT: u32 = 128;
 
 impl HeaderQuestion {
-    /// The answer of a header.
+    /// The answer for a header.
     pub fn answer(self, header: &Header) -> bool {
         match self {
             HeaderQuestion::Version(version) => header.has_version(version),
@@ -44,7 +44,7 @@ impl HeaderQuestion {
             HeaderQuestion::Debug => header.debug,
             HeaderQuestion::Holds { blocks, threads } => {
                 let limits = header.chip().and_then(oriole_chip::Chip::limits);
-                // Of a chip that is not known nothing can be said.
+                // Nothing is known of an unknown chip.
                 limits.is_none_or(|limits| limits.holds(blocks, threads))
             }
             HeaderQuestion::ParametersBehind(bytes) => {
@@ -118,7 +118,7 @@ pub struct SignatureInfo {
     pub external: bool,
 }
 
-/// A header alone, where nothing else is asked for.
+/// A header alone, for callers that need nothing else.
 impl ModuleContext for Header {
     fn header(&self) -> Header {
         self.clone()
@@ -164,18 +164,18 @@ impl<'a> HeaderView<'a> {
         self.answer(HeaderQuestion::Chips(chips))
     }
 
-    /// How many bytes behind a multiple of their largest alignment the parameters of kernels begin.
+    /// Number of bytes after a multiple of their largest alignment at which the parameters of kernels begin.
     pub fn parameters_behind(&self) -> u32 {
         let mut starts = (0..PARAMETER_ALIGNMENT).step_by(16);
         starts.find(|&bytes| self.answer(HeaderQuestion::ParametersBehind(bytes))).unwrap_or(0)
     }
 
-    /// Whether an SM of the target holds so many blocks of so many threads at a time.
+    /// Whether an SM of the target holds `blocks` blocks of `threads` threads at a time.
     pub fn holds(&self, blocks: u32, threads: u32) -> bool {
         self.answer(HeaderQuestion::Holds { blocks, threads })
     }
 
-    /// Whether textures and samplers are bound apart.
+    /// Whether textures and samplers are bound separately.
     pub fn has_independent_textures(&self) -> bool {
         self.answer(HeaderQuestion::IndependentTextures)
     }

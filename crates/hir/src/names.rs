@@ -1,7 +1,7 @@
-//! Scopes of a function: which name means what, where.
+//! Scopes of a function: the meaning of each name at each place.
 //!
-//! It is here so that a look-up costs one hash, whatever the number of registers: ranges such as `%r<100000>` are
-//! kept as one entry, and a member becomes an entry of its own when it is first named. No types are checked here.
+//! A look-up costs one hash, whatever the number of registers: ranges such as `%r<100000>` are kept as one entry, and a
+//! member becomes an entry of its own when it is first named. No types are checked here.
 
 use oriole_diagnostics::Span;
 use oriole_ptx::Type;
@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use crate::{LabelId, PrototypeId, RegisterId, TableId, VariableId};
 
-/// What a name of a function means.
+/// The meaning of a name of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Meaning {
     /// A register: index into [`Names::registers`].
@@ -19,7 +19,7 @@ pub(crate) enum Meaning {
     Vector(u32, u8),
     /// A variable or parameter.
     Variable(VariableId),
-    /// A variable of a range that is named for the first time: number of the range. [`Resolver::look_up`] makes it a
+    /// A variable of a range that is named for the first time: index of the range. [`Resolver::look_up`] makes it a
     /// [`Meaning::Variable`].
     ///
     /// [`Resolver::look_up`]: crate::resolver::Resolver::look_up
@@ -37,18 +37,18 @@ pub(crate) enum Meaning {
 pub(crate) struct DeclaredRegister {
     /// Type.
     pub ty: Type,
-    /// Its number in the body, given at the first use.
+    /// Its index in the body, given at the first use.
     pub id: Option<RegisterId>,
     /// Where it is declared.
     pub declaration: Span,
 }
 
-/// What the members of a range are.
+/// The members of a range.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Members {
-    /// Registers of this type and so many components.
+    /// Registers of this type and number of components.
     Registers(Type, u8),
-    /// Variables: number of the range.
+    /// Variables: index of the range.
     Variables(u32),
 }
 
@@ -63,11 +63,11 @@ struct Range {
 struct Scope<'t> {
     names: Vec<&'t str>,
     ranges: Vec<&'t str>,
-    /// For each prefix of a name that ends in digits: the smallest number behind it.
+    /// For each prefix of a name that ends in digits: the smallest number after it.
     numbered: FxHashMap<&'t str, u64>,
 }
 
-/// What a name means in one of the scopes that declare it.
+/// The meaning of a name in one of the scopes that declare it.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     depth: u32,
@@ -82,7 +82,7 @@ struct Entry {
 pub(crate) struct Names<'t> {
     /// Registers in the order in which they got an entry.
     pub registers: Vec<DeclaredRegister>,
-    /// For each name its entry of the innermost scope that declares it, or none any more.
+    /// For each name its entry of the innermost scope that declares it; `None` after that scope.
     innermost: FxHashMap<&'t str, Option<u32>>,
     entries: Vec<Entry>,
     ranges: FxHashMap<&'t str, SmallVec<[(u32, Range); 1]>>,
@@ -91,7 +91,7 @@ pub(crate) struct Names<'t> {
     deepest_range: usize,
 }
 
-/// The splits of a name into a prefix and a number.
+/// The splits of a name into a prefix and a decimal suffix.
 fn splits(name: &str) -> impl Iterator<Item = (&str, u64)> {
     let bytes = name.as_bytes();
     let digits = bytes.iter().rev().take(19).take_while(|byte| byte.is_ascii_digit()).count();
@@ -105,7 +105,7 @@ fn splits(name: &str) -> impl Iterator<Item = (&str, u64)> {
 }
 
 impl<'t> Names<'t> {
-    /// Reserves memory for so many more names.
+    /// Reserves memory for `names` more names.
     pub fn reserve(&mut self, names: usize) {
         self.innermost.reserve(names);
         self.entries.reserve(names);
@@ -250,7 +250,7 @@ impl<'t> Names<'t> {
         Ok(())
     }
 
-    /// What a name means here, or nothing.
+    /// The meaning of a name here, if it has one.
     pub fn look_up(&mut self, name: &'t str) -> Option<Meaning> {
         let entry = self.entry(name);
         if let Some(Entry { depth, meaning, .. }) = entry

@@ -1,7 +1,7 @@
-//! Operands: what is at a position, and whether it fits the position's kind and type.
+//! Operands: the operand at a position, and whether it fits the position's kind and type.
 //!
-//! It is here as the one place that turns an expression of the syntax tree into an operand of the body: each kind of
-//! position has a method in the file of its family.
+//! This is the one place that turns an expression of the syntax tree into an operand of the body: each kind of position
+//! has a method in the file of its family.
 
 pub(crate) mod address;
 mod anything;
@@ -31,7 +31,7 @@ use vector::{Elements, Extent};
 pub(crate) use want::Want;
 use want::want;
 
-/// How many elements or coordinates a modifier means.
+/// Number of elements or coordinates that a modifier stands for.
 fn counted(counts: &[(oriole_ptx::Word, u8)], form: &Form) -> u8 {
     counts.iter().find(|row| form.modifiers.has(row.0)).map_or(1, |row| row.1)
 }
@@ -45,7 +45,7 @@ impl<'a> Resolver<'a> {
         );
     }
 
-    /// Resolves the operand at a position and insists on what its row says.
+    /// Resolves the operand at a position; it must fit its row.
     fn checked(&mut self, node: &ast::Operand<'a>, row: &OperandRow, form: &Form) -> Option<Operand> {
         let want = want(row.ty, form);
         let predicate = Want::Typed(Type::Pred, Width::Same);
@@ -90,7 +90,7 @@ impl<'a> Resolver<'a> {
             Kind::LayerCoordinates(counts) => {
                 self.coordinates(node, want, counted(counts, form), Extent { layer: true, alone: false })
             }
-            // One offset may be that of all directions.
+            // One offset may apply to all directions.
             Kind::Offsets(counts) => {
                 let extent = Extent { layer: false, alone: true };
                 self.coordinates(node, want, counted(counts, form), extent)
@@ -193,7 +193,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// How a source vector is read: a store of 256 bits may leave elements out.
+/// The reading of a source vector: a store of 256 bits may leave elements out.
 fn stored_elements(form: &Form) -> Elements {
     let bits = form.types.first().map_or(0, |ty| ty.bits()) * u32::from(form.vector);
     if form.row.opcode == Opcode::St && bits == 256 { Elements::ReadOrLeftOut } else { Elements::Read }

@@ -1,4 +1,4 @@
-//! Performance directives of a head: their numbers, and where each of them is possible.
+//! Performance directives of a head: their values and their places.
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::Opcode;
@@ -11,8 +11,7 @@ use crate::{Body, Directives, SourceMap, Statement, evaluate};
 /// Directives that are possible for functions; all others are for kernels.
 const OF_FUNCTIONS: [&str; 4] = [".noreturn", ".abi_preserve", ".abi_preserve_control", ".unique"];
 
-/// Reads a directive. What is wrong with it is reported at `behind`, the word that follows, where other PTX compilers see
-/// it there.
+/// Reads a directive. Errors are reported at `behind`, the next word, where ptxas reports them there.
 pub(crate) fn read(
     directive: &PerformanceDirective,
     behind: Option<Span>,
@@ -34,7 +33,7 @@ fn values(
     directive: &PerformanceDirective,
     behind: Option<Span>,
 ) -> Result<Vec<u32>, Diagnostic> {
-    // Numbers just below 2^64 are taken for what their low 32 bits say, but not as numbers of threads.
+    // Numbers just below 2^64 are taken as their low 32 bits, but not as numbers of threads.
     let least = if matches!(word, ".maxntid" | ".reqntid") { 0 } else { i64::from(i32::MIN) };
     let value = |value: ast::Operand<'_>| {
         let error =
@@ -46,7 +45,7 @@ fn values(
             Some(number) if number != 0 && (least..=i64::from(u32::MAX)).contains(&number) => {
                 Ok(number as u32)
             }
-            // Zero says nothing of a cluster.
+            // For clusters zero means no constraint.
             Some(0) if matches!(word, ".reqnctapercluster" | ".maxclusterrank") => Ok(1),
             _ => Err(error(behind.unwrap_or_else(|| value.span()), "positive numbers")),
         }
@@ -54,7 +53,7 @@ fn values(
     directive.values().map(value).collect()
 }
 
-/// Warns of changes of the number of registers that have no effect, since nothing tells the number that they start from.
+/// Warns of changes of the number of registers that have no effect, since the initial number is not known.
 pub(crate) fn check_register_changes(body: &Body, map: &SourceMap, found: &mut Vec<Diagnostic>) {
     if !body.is_entry || body.directives.tell_registers() {
         return;
@@ -73,7 +72,7 @@ pub(crate) fn check_register_changes(body: &Body, map: &SourceMap, found: &mut V
     found.push(places.fold(told, |told, place| told.with_label(place, "nor has this one")));
 }
 
-/// Whether the directive is one of kernels or of functions, as its function is.
+/// Whether the directive is valid for this kind of function, kernel or not.
 fn place(word: &str, span: Span, is_entry: bool) -> Result<(), Diagnostic> {
     let wanted = match (OF_FUNCTIONS.contains(&word), is_entry) {
         (false, false) => "kernels",
@@ -101,7 +100,7 @@ fn availability(word: &str, span: Span, header: &HeaderView<'_>) -> Result<(), D
     Ok(())
 }
 
-/// Enters the directive. A later value replaces an earlier one, as other compilers have it.
+/// Enters the directive. A later value replaces an earlier one, as in ptxas.
 fn enter(word: &str, values: &[u32], directives: &mut Directives) -> Result<(), (Code, String)> {
     let shape = |values: &[u32]| {
         let mut all = [1; 3];
@@ -129,7 +128,7 @@ fn enter(word: &str, values: &[u32], directives: &mut Directives) -> Result<(), 
     Ok(())
 }
 
-/// Enters a directive that takes no numbers.
+/// Enters a directive without values.
 fn enter_word(word: &str, directives: &mut Directives) -> Result<(), (Code, String)> {
     match word {
         ".explicitcluster" => directives.explicitcluster = true,
@@ -139,7 +138,7 @@ fn enter_word(word: &str, directives: &mut Directives) -> Result<(), (Code, Stri
             let message = "`.maxnctapersm` was replaced by `.minnctapersm` in PTX 2.0";
             return Err((Code::InvalidDirective, message.to_owned()));
         }
-        // These steer conventions of the binary interface that the calls of this compiler do not have.
+        // These control calling conventions that this compiler does not use.
         ".abi_preserve" | ".abi_preserve_control" | ".unique" => {}
         ".minperctamemory" => {
             let message = "`.minperctamemory` (memory for each block, PTX 9.4) cannot be compiled yet";

@@ -1,7 +1,7 @@
 //! The canonical text of a body: equal text means equal body.
 //!
-//! It is here for tests, for people, and as the key under which compiled code is kept. Registers, labels and local
-//! variables appear as numbers, so that renaming them changes nothing; names of the module stay.
+//! For tests, for people, and as the cache key of compiled code. Registers, labels and local variables appear as
+//! indices, so that renaming them changes nothing; names of the module stay.
 
 use crate::body::raw_index;
 use la_arena::Arena;

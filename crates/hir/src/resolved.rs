@@ -1,6 +1,6 @@
-//! What resolving a function gives, apart from its body: the map to the text, and which names it uses.
+//! The results of resolving a function apart from its body: the map to the text, and the names that it uses.
 //!
-//! It is here so that positions and spellings stay out of the body: a moved comment changes the map only.
+//! Positions and spellings stay out of the body: a moved comment changes the map only.
 
 use la_arena::ArenaMap;
 use oriole_diagnostics::{Diagnostic, Span};
@@ -63,13 +63,13 @@ pub struct SourceMap {
 pub struct LineEntry {
     /// Ordinal of the first instruction that follows it.
     pub instruction: u32,
-    /// Number of the `.file`.
+    /// Index of the `.file`.
     pub file: u32,
     /// Line, from 1.
     pub line: u32,
-    /// Column, from 1; 0 for none.
+    /// Column, from 1; 0 if there is none.
     pub column: u32,
-    /// Where the code was inlined at.
+    /// The inlining location.
     pub inlined: Option<Inlined>,
 }
 

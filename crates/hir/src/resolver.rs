@@ -1,7 +1,7 @@
 //! The state of resolving one function, which statements, instructions and operands share.
 //!
-//! It is here so that a name is entered into the body at its first use, with one hash. Rules about instructions are in the
-//! instruction table and not here.
+//! A name is entered into the body at its first use, with one hash. Rules about instructions are in the instruction
+//! table and not here.
 
 use la_arena::ArenaMap;
 use std::rc::Rc;
@@ -21,7 +21,7 @@ use crate::{
     VariableId, VariableKind,
 };
 
-/// What is kept while a function is resolved.
+/// The state of resolving a function.
 pub(crate) struct Resolver<'a> {
     pub context: &'a dyn ModuleContext,
     pub header: HeaderView<'a>,
@@ -32,7 +32,7 @@ pub(crate) struct Resolver<'a> {
     pub uses: Uses,
     /// First uses, as three lists like those of [`Uses`].
     pub use_spans: [Vec<Span>; 3],
-    /// Module variables and functions by name, once they have been asked for.
+    /// Cache of module variables and functions by name.
     pub globals: FxHashMap<&'a str, Option<VariableId>>,
     pub functions: FxHashMap<&'a str, Option<FunctionId>>,
     /// Functions that are in [`Uses`], and whether as called.
@@ -43,13 +43,13 @@ pub(crate) struct Resolver<'a> {
     pub forms: FxHashMap<Box<str>, Rc<KnownForm>>,
     /// Scratch space for spellings.
     pub spelling: String,
-    /// Set while an instruction is resolved whose text the parser could not make sense of.
+    /// Set while an instruction is resolved whose text has a syntax error.
     pub instruction: Option<NodeRef<'a>>,
     pub depth: usize,
     /// Locations that `.loc` has given; kept from the first `inlined_at` on.
     pub locations: Option<FxHashSet<(u32, u32, u32)>>,
     pub statics: Statics<'a>,
-    /// Ranges of variables, by the numbers that [`Meaning::Member`] has.
+    /// Ranges of variables, by the index in [`Meaning::Member`].
     pub ranges: Vec<Rc<VariableShape>>,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// What a name means here, or nothing. A variable of a range is added to the body when it is first named.
+    /// The meaning of a name here, if it has one. A variable of a range is added to the body when it is first named.
     pub fn look_up(&mut self, name: &'a str) -> Option<Meaning> {
         let meaning = self.names.look_up(name);
         let Some(Meaning::Member(range)) = meaning else { return meaning };
@@ -109,7 +109,7 @@ impl<'a> Resolver<'a> {
         id
     }
 
-    /// The number of a declared register, given at its first use, and its type.
+    /// The index of a declared register, given at its first use, and its type.
     pub fn register(&mut self, index: u32, name: &str) -> (RegisterId, Type) {
         let declared = &mut self.names.registers[index as usize];
         let ty = declared.ty;

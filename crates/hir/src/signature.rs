@@ -1,6 +1,6 @@
 //! Heads of functions: name, linkage, parameters, results, performance directives.
 //!
-//! It is here because callers need a head without its body. No statement of a body is read.
+//! Callers need a head without its body. No statement of a body is read.
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::table::Chips;
@@ -91,7 +91,7 @@ pub(crate) fn function_head<'t>(
     let mut parts = function.syntax().children_with_tokens();
     while let Some(part) = parts.next() {
         if let Some(directive) = part.into_node().and_then(PerformanceDirective::cast) {
-            // Where other PTX compilers see what is wrong with a directive.
+            // The place where ptxas reports a problem of a directive.
             let behind = parts.clone().find_map(first_solid);
             let found = performance::read(&directive, behind, is_entry, header, &mut directives);
             diagnostics.extend(found.err());
@@ -147,7 +147,7 @@ pub(crate) fn function_head<'t>(
     })
 }
 
-/// Whether a pragma is one that is inside a function only.
+/// Whether a pragma is valid inside a function only.
 pub(crate) fn is_scoped(text: &str) -> bool {
     let name = text.split_whitespace().next().unwrap_or_default();
     matches!(name, "used_bytes_mask" | "frequency" | "enable_smem_spilling")
@@ -165,7 +165,7 @@ fn check_limits(
     let large = header.has_version((8, 1)) && header.has_chips(Chips::From(70));
     let limit = if large { 32764 } else { 4352 };
     if size > limit {
-        // Where the body ends is where other compilers report it.
+        // ptxas reports it at the end of the body.
         let end = function.span().end();
         diagnostics.push(
             Diagnostic::new(
@@ -218,7 +218,7 @@ fn check_limits(
     diagnostics.extend(ignored.map(|message| Diagnostic::new(Code::Ignored, name.span(), message)));
 }
 
-/// What the parameters of a list are for.
+/// The role of the parameters of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
     /// Parameters of a kernel.
@@ -232,7 +232,7 @@ pub(crate) enum Role {
 /// A list of parameters as a whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ListKind {
-    /// What the parameters are for.
+    /// The role of the parameters.
     pub role: Role,
     /// Whether they belong to a function with a body, and not to a declaration or a prototype.
     pub defined: bool,
@@ -267,7 +267,7 @@ pub(crate) fn parameters<'t>(
         let space = if is_entry { Space::KernelParameter } else { Space::FunctionParameter };
         let shape = match shape(parameter, declarator, space, None, diagnostics) {
             Some(shape) => shape,
-            // Keeps the numbering of the parameters that follow.
+            // Keeps the indices of the parameters that follow.
             None => Shape::of(Type::B32),
         };
         if let Some((code, message)) =
@@ -276,13 +276,13 @@ pub(crate) fn parameters<'t>(
             diagnostics.push(Diagnostic::new(code, span, message));
         }
         let Shape { ty, vector, length, size, align, .. } = shape;
-        // A texture, sampler or surface takes no place among the parameters.
+        // A texture, sampler or surface takes no space among the parameters.
         let (size, align) = if ty.is_opaque() { (0, 1) } else { (size, align) };
         if let Some(names) = names.as_deref_mut() {
             names.push((name.map_or("", TokenRef::text), span));
         }
         let pointer = parameter.ptr().map(|ptr| pointer(&ptr, span, is_entry, header, diagnostics));
-        // What needs more than the parameters as a whole have is put where it has that in their bank.
+        // A parameter with a larger alignment than the block is aligned in the constant bank, not in the block.
         let behind =
             if is_entry && align > BLOCK_ALIGNMENT { u64::from(header.parameters_behind()) } else { 0 };
         offset = (behind + offset).next_multiple_of(u64::from(align.max(1))) - behind;
@@ -300,7 +300,7 @@ pub(crate) fn parameters<'t>(
     parameters
 }
 
-/// What is wrong with a parameter, if anything is.
+/// The problem of a parameter, if any.
 fn problem(
     parameter: &ast::Parameter<'_>,
     shape: &Shape,
@@ -351,7 +351,7 @@ fn problem(
     Some((Code::InvalidParameter, message))
 }
 
-/// Reads a `.ptr` clause: space and alignment of what the parameter points to.
+/// Reads a `.ptr` clause: space and alignment of the pointee.
 fn pointer(
     ptr: &ast::PtrClause<'_>,
     span: Span,
@@ -407,7 +407,7 @@ pub(crate) fn alignment(clause: &ast::AlignClause, diagnostics: &mut Vec<Diagnos
     }
 }
 
-/// Where the first word of a part is, if it has one.
+/// The place of the first word of a part, if it has one.
 fn first_solid(part: ElementRef<'_>) -> Option<Span> {
     let token = match part {
         NodeOrToken::Node(node) => node.first_solid_token(),

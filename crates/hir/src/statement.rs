@@ -1,6 +1,6 @@
 //! Statements: scopes, labels, declarations, target lists, prototypes, line marks.
 //!
-//! It is here to flatten the scopes of a function into one list. Instructions have a file of their own.
+//! It flattens the scopes of a function into one list. Instructions have a file of their own.
 
 use crate::body::Label;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ use crate::signature::{ListKind, Role, parameters};
 use crate::variable::{Attributes, attributes};
 use crate::{LabelId, RegisterId, Signature, Statement, Table, Variable, VariableId, VariableKind};
 
-/// What the variables of a declarator have in common.
+/// The common shape of the variables of a declarator.
 pub(crate) struct VariableShape {
     shape: Shape,
     attributes: Attributes,
@@ -222,7 +222,7 @@ impl<'a> Resolver<'a> {
                 self.push(diagnostic);
             }
             let Some(shape) = shaped else {
-                // The name is known all the same, so that its uses are not reported as well.
+                // The name is entered all the same, so that its uses are not reported as well.
                 let meaning = self.names.declare_register(name.text(), Type::B32, 1, span);
                 self.check_new(name.text(), span, meaning);
                 continue;
@@ -371,7 +371,7 @@ impl<'a> Resolver<'a> {
             let message = format!("`{}` does not fit into 32 bits", number.text());
             self.report(Code::InvalidDirective, number.span(), message);
         }
-        // Line tables have no places of texts in between: ptxas takes the directive and writes nothing of it.
+        // Line tables do not hold intermediate places: ptxas accepts the directive and writes nothing for it.
         if line.is_intermediate() {
             if !self.header.has_version((9, 4)) {
                 let message = "`.loc_intermediate` needs `.version` 9.4 or later";

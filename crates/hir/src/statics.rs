@@ -1,8 +1,8 @@
 //! Static variables: those that a function declares in `.global` or `.const`.
 //!
-//! It is here because such a variable has the scope of its declaration and lives as long as the module: it is declared as
-//! the other variables of a function are, and placed and initialized as a variable of the module. Its name there holds a
-//! dot, which no name of the language does.
+//! Such a variable has the scope of its declaration and lives as long as the module. It is declared like the other
+//! variables of a function, and placed and initialized like a variable of the module. Its name there holds a dot, which
+//! no name of the language does.
 
 use oriole_diagnostics::Span;
 use oriole_ptx::Space;
@@ -20,9 +20,9 @@ use crate::{GlobalInfo, Header, ModuleContext, ModuleVariable, SignatureInfo};
 /// The static variables of a function.
 pub(crate) struct Statics<'a> {
     function: String,
-    /// How many there are of each name.
+    /// Number of variables of each name.
     counts: FxHashMap<&'a str, u32>,
-    /// What the module holds of them.
+    /// The variables of the module among them.
     pub variables: Vec<ModuleVariable>,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Resolver<'a> {
         let initial = initial.map(|value| self.static_value(&value, shape));
         self.statics.variables.push(ModuleVariable {
             name: symbol.clone(),
-            // Places stop here: the module knows the variable by its name.
+            // Positions end here: the module knows the variable by its name.
             name_span: Span::default(),
             info: GlobalInfo {
                 space: shape.space,
@@ -118,10 +118,10 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// The module as an initial value inside of a function sees it.
+/// The module as seen by an initial value inside of a function.
 struct Inside<'r> {
     outside: &'r dyn ModuleContext,
-    /// What the function declares of the names; `None` for what is no variable.
+    /// The variables that the function declares; `None` for names of other things.
     names: FxHashMap<&'r str, Option<GlobalInfo>>,
 }
 

@@ -1,12 +1,12 @@
-//! What the back end cannot compile yet.
+//! Instructions that the back end cannot compile yet.
 //!
-//! It is here apart from the checks of the language: a correct program is never called wrong because of it.
+//! They are separate from the checks of the language: a correct program is never called wrong because of them.
 
 use oriole_diagnostics::{Code, Diagnostic};
 
 use crate::{Body, SourceMap, Statement};
 
-/// The instructions of a body that the back end makes no code for, one diagnostic each.
+/// The instructions of a body that the back end cannot compile, one diagnostic each.
 pub fn unsupported(body: &Body, map: &SourceMap) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (statement, span) in body.statements.iter().zip(&map.statements) {

@@ -1,7 +1,7 @@
-//! The names of a module: what each unit declares, and all of it joined.
+//! The names of a module: the declarations of each unit, and their union.
 //!
-//! It is here because a function may use every name of its module, and the declarations of one name must agree. No
-//! body is read, so that a change inside a function changes no name.
+//! A function may use every name of its module, and the declarations of one name must agree. No body is read, so that a
+//! change inside a function changes no name.
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_syntax::ast::{Item, Unit};
@@ -12,7 +12,7 @@ use crate::signature::{FunctionHead, function_head};
 use crate::variable::declared_variables;
 use crate::{GlobalInfo, Header, Linkage, ModuleContext, SignatureInfo};
 
-/// What a unit declares; no position of another unit and no body enters.
+/// A declaration of a unit; no position of another unit and no body enters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Declared {
     /// A variable.
@@ -56,7 +56,7 @@ impl Declared {
         }
     }
 
-    /// Where the name is in the unit.
+    /// Place of the name in the unit.
     pub fn span(&self) -> Span {
         match self {
             Declared::Variable { span, .. }
@@ -73,7 +73,7 @@ pub fn declarations(unit: &Unit, context: &dyn ModuleContext) -> Vec<Declared> {
     for item in unit.items() {
         match item {
             Item::Variable(variable) => {
-                // Diagnostics are those of `module_variables`, which reads the same.
+                // Diagnostics are those of `module_variables`, which reads the same declarations.
                 for (_, variable, _) in declared_variables(&variable, &mut Vec::new()) {
                     found.push(Declared::Variable {
                         name: variable.name,
@@ -140,7 +140,7 @@ impl Symbols {
         &self.aliases
     }
 
-    /// Joins the declarations of all units, given in file order. Diagnostics come with the number of their unit.
+    /// Merges the declarations of all units, given in file order. Diagnostics come with the index of their unit.
     pub fn new(header: Header, units: &[&[Declared]]) -> (Symbols, Vec<(usize, Diagnostic)>) {
         let mut symbols = Symbols { header, ..Symbols::default() };
         let mut diagnostics = Vec::new();
@@ -211,7 +211,7 @@ impl Symbols {
             return clash(Code::DuplicateName, span, format!("`{name}` is defined twice"), name);
         }
         let differ = known.is_entry != info.is_entry || !same_signature(known, info);
-        // A definition replaces a declaration even where they differ: what follows is checked against it.
+        // A definition replaces a declaration even where they differ: later declarations are checked against it.
         if !info.external {
             *known = info.clone();
             *place = unit;
@@ -220,7 +220,7 @@ impl Symbols {
         if differ { clash(Code::DeclarationMismatch, span, message(), name) } else { None }
     }
 
-    /// One mistake is enough: a name whose alias is wrong is not missing as well.
+    /// One error is enough: a name with a wrong alias is not missing as well.
     fn count_as_defined(&mut self, name: &str) {
         if let Some((info, _)) = self.functions.get_mut(name) {
             info.external = false;
@@ -259,7 +259,7 @@ impl Symbols {
     }
 }
 
-/// What is wrong with a declaration, with the place of the one that it contradicts.
+/// The conflict of a declaration with another one, and the place of that one.
 fn clash(code: Code, span: Span, message: String, other: &str) -> Option<Diagnostic> {
     Some(Diagnostic::new(code, span, message).with_symbol(other, "the other declaration is here"))
 }

@@ -1,6 +1,6 @@
 //! Initial values of textures, samplers and surfaces: named fields instead of bytes.
 //!
-//! It is here because these variables are opaque: a field sets a property of the object, and no byte of memory.
+//! These variables are opaque: a field sets a property of the object, and no byte of memory.
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::Type;
@@ -100,7 +100,7 @@ fn check_field(field: &FieldInitializer, ty: Type, diagnostics: &mut Vec<Diagnos
         ));
         return;
     }
-    // A value that is missing has been reported by the parser.
+    // A missing value has been reported by the parser.
     let Some(value) = field.value() else { return };
     match value.operand() {
         Some(Operand::Name(word)) if word.token().is_some_and(|token| VALUES.contains(&token.text())) => {}

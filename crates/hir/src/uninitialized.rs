@@ -1,7 +1,7 @@
 //! Registers that are read before they are written, and instructions that control never reaches.
 //!
-//! It is here because PTX allows both: nothing of it is an error, and a value that was never written is rarely meant. A
-//! guarded write counts as a write, so that code under one predicate is not accused; so does a write on one path only.
+//! PTX allows both, so neither is an error, and a value that was never written is rarely meant. A guarded write counts
+//! as a write, so that code under one predicate is not reported; so does a write on one path only.
 
 use crate::body::table_of;
 use la_arena::ArenaMap;
@@ -14,22 +14,22 @@ use crate::flow::Flow;
 use crate::warp_group::{self, Serialization};
 use crate::{Body, Instruction, Operand, RegisterId, SourceMap, VariableKind};
 
-/// What the control flow of a body says against it, by ordinals of instructions.
+/// The findings of the control-flow checks of a body, by ordinals of instructions.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct FlowReport {
-    /// Registers with the first instruction that reads them although no write can have come before it, in order of the
+    /// Registers with the first instruction that reads them although no write can have come before it, by ascending
     /// instruction.
     pub uninitialized: Vec<(RegisterId, u32)>,
     /// Runs of instructions that control never reaches: first and last.
     pub unreachable: Vec<(u32, u32)>,
-    /// Instructions at which products of warp groups are serialized.
+    /// Instructions at which MMAs of warp groups are serialized.
     pub serialized: Vec<(u32, Serialization)>,
-    /// Descriptors of matrices, with what is known of them.
+    /// Descriptors of matrices, with their known bits.
     pub descriptors: Vec<Descriptor>,
 }
 
-/// The most blocks that are walked for all registers together, for each block and each read of the body. A body that needs
-/// more has registers that go unreported.
+/// The most blocks that are walked for all registers together, for each block and each read of the body. A body that
+/// needs more has unreported registers.
 const FUEL: usize = 64;
 
 /// Looks at the control flow of a body.
@@ -55,13 +55,13 @@ fn unreachable(flow: &Flow<'_>) -> Vec<(u32, u32)> {
     runs
 }
 
-/// Where each register is written and where it is read without a write before it in the same block.
+/// The writes of each register, and its reads without an earlier write in the same block.
 struct Accesses {
     /// Pairs of register and block, ascending.
     written: Vec<(RegisterId, u32)>,
     /// Register, block and instruction, ascending.
     exposed: Vec<(RegisterId, u32, u32)>,
-    /// Instructions that pack registers and nothing else, none of which is written before in the same block.
+    /// Instructions that only pack registers, none of which is written before in the same block.
     packs: Vec<Pack>,
 }
 
@@ -93,8 +93,8 @@ fn passed(body: &Body) -> impl Iterator<Item = RegisterId> + '_ {
         .map(|&(_, register)| register)
 }
 
-/// Whether an instruction only packs registers. Compilers pack one that nothing writes for bits that do not matter; that is
-/// told only where nothing writes any of them.
+/// Whether an instruction only packs registers. Compilers pack an unwritten one for bits that do not matter; such a
+/// read is reported only where no element is written.
 fn packs(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Mov && matches!(instruction.operands.get(1), Some(Operand::Vector(_)))
 }
@@ -146,7 +146,7 @@ struct Search<'a> {
     written: &'a [(RegisterId, u32)],
     /// Blocks that may still be walked.
     fuel: usize,
-    /// For each block the number of the last walk that came to it.
+    /// For each block the index of the last walk that visited it.
     seen: Vec<u32>,
     walk: u32,
     open: Vec<u32>,
@@ -181,7 +181,7 @@ impl Search<'_> {
         false
     }
 
-    /// The blocks before one, those that this walk has not come to.
+    /// The predecessors of a block that this walk has not visited.
     fn look_at(&mut self, block: u32) {
         for &predecessor in &self.flow.blocks[block as usize].predecessors {
             if std::mem::replace(&mut self.seen[predecessor as usize], self.walk) != self.walk {
@@ -213,7 +213,7 @@ fn uninitialized(body: &Body, flow: &Flow<'_>) -> Vec<(RegisterId, u32)> {
             found.extend(registers.into_iter().map(|register| (register, ordinal)));
         }
     }
-    // Of a register the first read is told.
+    // Only the first read of a register is reported.
     found.sort_unstable();
     found.dedup_by_key(|entry| entry.0);
     found.sort_by_key(|&(register, ordinal)| (ordinal, register));
@@ -227,8 +227,8 @@ impl FlowReport {
             || self.descriptors.iter().any(|found| found.fault().is_some())
     }
 
-    /// Warnings of registers that are read before they are written, of products that are serialized, and of descriptors that
-    /// mean nothing.
+    /// Warnings of registers that are read before they are written, of MMAs that are serialized, and of invalid
+    /// descriptors.
     pub fn warnings<'a>(&'a self, map: &'a SourceMap) -> impl Iterator<Item = Diagnostic> + 'a {
         let serialized = self.serialized.iter().filter_map(|&(ordinal, reason)| reason.warning(ordinal, map));
         let uninitialized = self.uninitialized.iter().filter_map(|&(register, ordinal)| {

@@ -1,7 +1,6 @@
 //! Variables of the module: declarations with linkage and attributes.
 //!
-//! It is here because users of a module variable need its declaration without its initial value. Layout in memory is
-//! not decided here.
+//! Users of a module variable need its declaration without its initial value. Layout in memory is not decided here.
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::{Space, SpecialRegister, Type};
@@ -31,7 +30,7 @@ pub struct ModuleVariable {
     pub initial: Option<InitialValue>,
 }
 
-/// What the `.attribute` clauses of a variable say.
+/// The `.attribute` clauses of a variable.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Attributes {
     /// `.managed`
@@ -84,10 +83,10 @@ fn declared_names(name: &str, declarator: Declarator<'_>) -> Vec<String> {
     }
 }
 
-/// What is wrong with a variable of the module.
+/// A fault of a variable of the module.
 type Fault = (Code, String);
 
-/// What is wrong with the space, the type or the name of a variable.
+/// Faults of the space, the type or the name of a variable.
 fn place_faults(
     name: &str,
     shape: &Shape,
@@ -118,7 +117,7 @@ fn place_faults(
     .flatten()
 }
 
-/// What is wrong with the parts of a declaration: size, initial value, bank, range.
+/// Faults of the parts of a declaration: size, initial value, bank, range.
 fn form_faults(
     variable: &ast::Variable<'_>,
     declarator: Declarator<'_>,

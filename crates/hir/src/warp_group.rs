@@ -1,8 +1,9 @@
-//! Registers of products of a warp group that are used while the products are under way.
+//! Registers of MMAs of a warp group that are used while the MMAs are in flight.
 //!
-//! `wgmma.mma_async` goes on beside the program: its results are there, and its factors are free, when `wgmma.wait_group` has
-//! waited for its group; and it sees what was written to registers before the last `wgmma.fence`. Code that does otherwise has no
-//! meaning in PTX. Compilers wait or fence where it does, so that products no longer overlap: that is worth a warning.
+//! `wgmma.mma_async` is asynchronous. Its results are valid, and its factors are free, when `wgmma.wait_group` has
+//! waited for its group; and it sees registers that were written before the last `wgmma.fence`. Code that breaks these
+//! rules has no meaning in PTX. Compilers insert waits or fences there, so that MMAs no longer overlap: that deserves a
+//! warning.
 
 use oriole_diagnostics::{Code, Diagnostic};
 use oriole_ptx::{Opcode, Word};
@@ -11,33 +12,33 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::flow::Flow;
 use crate::{Immediate, Instruction, Operand, RegisterId, SourceMap};
 
-/// More groups than are told apart.
+/// The number of groups closed since an MMA is counted up to this bound.
 const MANY: u64 = 8;
 
-/// Why products do not overlap.
+/// The reason why MMAs do not overlap.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Serialization {
-    /// The register has yet to be written by a product.
+    /// The register has yet to be written by an MMA.
     Result(RegisterId),
-    /// The register is written, and a product still reads it.
+    /// The register is written, and an MMA still reads it.
     Factor(RegisterId),
-    /// A product uses the register, which was written since the last fence.
+    /// An MMA uses the register, which was written since the last fence.
     Unfenced(RegisterId),
-    /// A function is called while products are under way.
+    /// A function is called while MMAs are in flight.
     Call,
 }
 
-/// What is under way: for each register how many groups were closed since its product, its own included.
+/// The MMAs in flight: for each register the number of groups closed since its MMA, its own included.
 #[derive(Clone, Default, PartialEq)]
 struct State {
     results: BTreeMap<RegisterId, u64>,
     factors: BTreeMap<RegisterId, u64>,
-    /// Registers of products written since the last fence.
+    /// Registers of MMAs written since the last fence.
     fresh: BTreeSet<RegisterId>,
 }
 
 impl State {
-    /// Joins another way; true if there was more.
+    /// Merges the state of another path; true if it changed.
     fn merge(&mut self, other: &State) -> bool {
         let mut more = false;
         for (mine, theirs) in [(&mut self.results, &other.results), (&mut self.factors, &other.factors)] {
@@ -63,7 +64,7 @@ impl State {
         all.for_each(|closed| *closed = (*closed + 1).min(MANY));
     }
 
-    /// From before an instruction to behind it; what serializes products there is said.
+    /// Steps over an instruction and reports the reason why it serializes MMAs, if it does.
     fn step(
         &mut self,
         i: &Instruction,
@@ -86,7 +87,7 @@ impl State {
             say(Serialization::Call);
             *self = State { fresh: std::mem::take(&mut self.fresh), ..State::default() };
         }
-        // A copy of what is under way is under way; compilers take the original.
+        // A copy of a register in flight is in flight; compilers use the original.
         let copied = copied(i).and_then(|(to, from)| Some((to, *self.results.get(&from)?)));
         if copied.is_none() {
             i.for_each_read(|register| {
@@ -128,7 +129,7 @@ impl State {
     }
 }
 
-/// The registers that a product writes, and those that it goes on to read.
+/// The registers that an MMA writes, and those that it reads asynchronously.
 fn registers(i: &Instruction) -> (Vec<RegisterId>, Vec<RegisterId>) {
     let of = |operand: Option<&Operand>| {
         let mut registers = Vec::new();
@@ -155,7 +156,7 @@ fn copied(i: &Instruction) -> Option<(RegisterId, RegisterId)> {
     }
 }
 
-/// Where products are serialized: ordinals of instructions, each with the first reason.
+/// Serialized MMAs: ordinals of instructions, each with the first reason.
 pub(crate) fn serialized(flow: &Flow<'_>) -> Vec<(u32, Serialization)> {
     let products = || flow.instructions.iter().filter(|i| i.opcode == Opcode::Wgmma);
     if products().next().is_none() {
@@ -168,7 +169,7 @@ pub(crate) fn serialized(flow: &Flow<'_>) -> Vec<(u32, Serialization)> {
         })
         .collect();
     let mut before: Vec<State> = vec![State::default(); flow.blocks.len()];
-    // Nothing is known of what was written before the first fence.
+    // Writes before the first fence are unknown.
     if let Some(first) = before.first_mut() {
         first.fresh.clone_from(&of_products);
     }

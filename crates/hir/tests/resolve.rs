@@ -10,7 +10,7 @@ fn check(text: &str, expected: Expect) {
     check_for("sm_90", text, expected);
 }
 
-/// The same for a target.
+/// Checks a module for a target.
 fn check_for(target: &str, text: &str, expected: Expect) {
     let module = resolve_module(&format!("{}{text}", HEAD.replace("sm_90", target)));
     let mut found = String::new();
@@ -216,8 +216,8 @@ fn operands_of_the_wrong_kind() {
     );
 }
 
-/// Operands that only some instructions take: what other PTX compilers accept without a look gives a warning, and what
-/// they refuse is refused.
+/// Operands that only some instructions take: those that ptxas accepts unchecked give a warning, and those that it
+/// refuses are refused.
 #[test]
 fn operands_of_single_instructions() {
     check_for(
@@ -286,7 +286,7 @@ fn declarations() {
     );
 }
 
-/// Numbers that stand together are no nodes of the tree; those in parentheses are.
+/// Numbers that stand together are not nodes of the tree; those in parentheses are.
 #[test]
 fn numbers_of_tables_are_read_as_others() {
     let tables = [
@@ -492,16 +492,16 @@ fn registers_that_nothing_writes_before_they_are_read() {
         // Parameters in registers are written by the caller.
         ("add.u32 out, in, in;", ""),
         ("add.u32 in, in, 1; add.u32 a, out, 1;", "out"),
-        // A guarded write is one, and so is one on a single path.
+        // A guarded write is a write, and so is one on a single path.
         ("setp.eq.u32 p, in, 0; @p mov.b32 a, 1; add.u32 b, a, a;", ""),
         ("setp.eq.u32 p, in, 0; @p bra L; mov.b32 a, 1; L: add.u32 b, a, a;", ""),
         ("setp.eq.u32 p, in, 0; @p bra L; add.u32 b, a, a; bra M; L: mov.b32 a, 1; M:", "a"),
         // A write further down comes before the read in the next iteration.
         ("L: setp.eq.u32 p, in, 0; @p add.u32 b, a, a; mov.b32 a, 1; bra L;", ""),
         ("bra L; mov.b32 a, 1; L: add.u32 b, a, a;", "a"),
-        // What control never reaches reads nothing.
+        // Unreachable code reads nothing.
         ("ret; add.u32 b, a, a;", ""),
-        // Halves that are packed may be of no interest.
+        // Packed halves may not matter.
         ("mov.b64 d, {in, a};", ""),
         ("vote.sync.any.pred p, q, 1;", "q"),
         ("setp.eq.u32 p|q, in, 0; @q mov.b32 a, 1; @p mov.b32 a, 2;", ""),
@@ -536,7 +536,7 @@ fn instructions_and_registers_of_no_effect() {
     expect![[""]].assert_eq(&notes(".reg .pred p; .reg .b32 a; L: setp.eq.u32 p, a, 0; @p bra L; ret;"));
 }
 
-/// A change of the number of registers has no effect where nothing tells the number before.
+/// A change of the number of registers has no effect where the initial number is not known.
 #[test]
 fn register_counts_that_nothing_tells() {
     let warned = |bounds: &str| {
@@ -556,7 +556,7 @@ fn register_counts_that_nothing_tells() {
     }
 }
 
-/// Bounds that no SM of the target holds are ignored, and said to be.
+/// Bounds that no SM of the target holds are ignored, and reported.
 #[test]
 fn bounds_beyond_what_an_sm_holds() {
     let warned = |target: &str, bounds: &str| -> Vec<String> {
@@ -572,11 +572,11 @@ fn bounds_beyond_what_an_sm_holds() {
     assert_eq!(warned("sm_90", two_blocks), [""; 0]);
     assert_eq!(warned("sm_89", ".reqntid 2, 1024"), [threads]);
     assert_eq!(warned("sm_90", ".reqntid 2, 1024 .minnctapersm 1"), [""; 0]);
-    // Of a chip that is not known nothing is said.
+    // Nothing is reported of an unknown chip.
     assert_eq!(warned("sm_60", two_blocks), [""; 0]);
 }
 
-/// What a block may use of shared memory it may declare in code for one chip alone.
+/// Static shared memory that a block may use may be declared in code for one chip alone.
 #[test]
 fn static_shared_memory() {
     let refused = |target: &str, kib: u32| -> Vec<String> {
@@ -600,7 +600,7 @@ fn static_shared_memory() {
     }
 }
 
-/// Where products of warp groups are serialized, by the instruction that is to blame.
+/// Where MMAs of warp groups are serialized, by the instruction that is to blame.
 #[test]
 fn products_that_are_serialized() {
     const FENCE: &str = "wgmma.fence.sync.aligned;";
@@ -637,7 +637,7 @@ fn products_that_are_serialized() {
         (&[FENCE, PRODUCT, WAIT, "neg.f32 out, f0;", CLOSE], read),
         (&[FENCE, PRODUCT, CLOSE, "wgmma.wait_group.sync.aligned 1;", "neg.f32 out, f0;"], read),
         (&[FENCE, PRODUCT, CLOSE, PRODUCT, CLOSE, WAIT, "neg.f32 out, f0;"], ""),
-        // A copy is as far as what it copies.
+        // A copy has the state of its source.
         (&[FENCE, PRODUCT, CLOSE, "mov.f32 out, f0;", WAIT], ""),
         (
             &[FENCE, FROM_REGISTERS, CLOSE, "add.u32 x, a, 1;", "mov.b32 a, x;", WAIT, "mov.f32 out, f0;"],

@@ -1,14 +1,14 @@
-//! Verdicts on small modules that other PTX compilers accept or refuse: each case is a text, and what is to be said of it.
+//! Verdicts on small modules that ptxas accepts or refuses: each case is a text, and its expected verdict.
 //!
-//! It is here for rules that are in no manual, or not as compilers have them. Where `ORIOLE_ORACLE` names a folder with
-//! `ptxas`, the same cases are put before it, so that no verdict is ours alone.
+//! For rules that are in no manual, or that compilers implement differently. Where `ORIOLE_ORACLE` names a folder with
+//! `ptxas`, the same cases are checked with it, so that no verdict is ours alone.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use oriole_hir::resolve_module;
 
-/// What is around the lines of a case.
+/// The text around the lines of a case.
 #[derive(Clone, Copy)]
 enum Around {
     /// A kernel with registers of many types.
@@ -45,7 +45,7 @@ const CASES: &[Case] = &[
     ("7.8", "sm_70", Kernel, "atom.shared::cta.cas.b16 h1, [d3], h2, h1;", ACCEPTED),
     ("7.7", "sm_70", Kernel, "atom.shared::cta.add.u32 r1, [d3], r2;", REFUSED),
     ("7.7", "sm_70", Kernel, "ld.shared::cta.u32 r1, [d3];", REFUSED),
-    // Up to PTX 6.2, matrix instructions of 16-bit numbers are written without `.aligned`, and with it from 6.3 on.
+    // Up to PTX 6.2, matrix instructions of 16-bit types are written without `.aligned`, and with it from 6.3 on.
     ("6.0", "sm_70", Kernel, "wmma.load.c.sync.row.m16n16k16.f32 {f0,f1,f2,f3,f4,f5,f6,f7}, [d1];", ACCEPTED),
     ("6.0", "sm_70", Kernel, "wmma.load.c.sync.row.m8n32k16.f32 {f0,f1,f2,f3,f4,f5,f6,f7}, [d1];", REFUSED),
     ("6.1", "sm_70", Kernel, "wmma.load.c.sync.row.m8n32k16.f32 {f0,f1,f2,f3,f4,f5,f6,f7}, [d1];", ACCEPTED),
@@ -57,7 +57,7 @@ const CASES: &[Case] = &[
     ("7.3", "sm_52", Kernel, "stacksave.u64 d1;", ACCEPTED),
     ("7.3", "sm_52", Kernel, "stackrestore.u64 d1;", ACCEPTED),
     ("7.3", "sm_50", Kernel, "alloca.u64 d1, d2;", REFUSED),
-    // Four values at a time, rounded at random.
+    // Four values at a time, with stochastic rounding.
     ("8.7", "sm_100a", Kernel, "cvt.rs.satfinite.e4m3x4.f32 r1, {f1, f2, f3, f4}, r9;", ACCEPTED),
     ("8.7", "sm_100a", Kernel, "cvt.rs.relu.satfinite.e2m1x4.f32 h1, {f1, f2, f3, f4}, r9;", ACCEPTED),
     ("8.7", "sm_100a", Kernel, "cvt.rs.satfinite.e2m1x4.f32 r1, {f1, f2, f3, f4}, r9;", REFUSED),
@@ -69,11 +69,11 @@ const CASES: &[Case] = &[
     ("9.0", "sm_100", Kernel, "st.relaxed.gpu.v4.f64 [d1], {_, e1, e2, e3};", ACCEPTED),
     ("9.0", "sm_100", Kernel, "st.global.v8.b32 [d1], {_, _, _, _, _, _, _, _};", REFUSED),
     ("9.0", "sm_100", Kernel, "st.global.v4.b32 [d1], {_, r1, r2, r3};", REFUSED),
-    // Blocks of scales come with the collector on a whole family.
+    // Scale blocks come with the collector on a whole family.
     ("8.8", "sm_100f", Kernel, "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block32.collector::a::use [r1], d1, d2, r3, [r5], [r6], p1;", ACCEPTED),
     ("9.0", "sm_110f", Kernel, "tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block16.collector::a::fill [r1], [r2], d2, r3, [r5], [r6], p1;", ACCEPTED),
     ("8.8", "sm_100f", Kernel, "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::2X.collector::a::use [r1], d1, d2, r3, [r5], [r6], p1;", REFUSED),
-    // What a family promises, and what it does not.
+    // Features of a family, and features outside of it.
     ("8.8", "sm_100f", Kernel, "setmaxnreg.dec.sync.aligned.u32 40;", ACCEPTED),
     ("9.0", "sm_120f", Kernel, "setmaxnreg.dec.sync.aligned.u32 40;", ACCEPTED),
     ("9.0", "sm_120", Kernel, "setmaxnreg.dec.sync.aligned.u32 40;", REFUSED),
@@ -136,7 +136,7 @@ const CASES: &[Case] = &[
     ("8.0", "sm_90", Header, ".entry k() { .shared .b32 a; { .shared .b32 a; st.shared.b32 [a], 1; } ret; }", ACCEPTED),
     ("8.0", "sm_90", Header, ".entry k() { { .reg .b32 k; mov.b32 k, 1; } ret; }", ACCEPTED),
     ("8.0", "sm_90", Header, ".global .b32 g; .entry k() { { g: bra g; } ret; }", ACCEPTED),
-    // Words said twice, numbers that are not looked at.
+    // Repeated words, unchecked numbers.
     ("8.0", "sm_90", Kernel, "bra.uni .uni END;", ACCEPTED),
     ("8.0", "sm_90", Kernel, "cp.async.wait_group -1;", ACCEPTED),
     ("8.0", "sm_90", Kernel, "cp.async.bulk.wait_group.read 2147483648;", ACCEPTED),
@@ -254,7 +254,7 @@ const CASES: &[Case] = &[
     ("8.0", "sm_90", Kernel, ".reg .v2 .b16 v; mov.b32 v, {h1, h2};", REFUSED),
     ("8.0", "sm_90", Kernel, ".reg .v2 .b16 v; mov.u32 r1, v;", REFUSED),
     ("8.0", "sm_90", Kernel, "mov.b32 {h1, h2}, {h3, h4};", REFUSED),
-    // An address with an offset is a value, one without is none.
+    // An address with an offset is a value, one without is not.
     ("8.0", "sm_90", Kernel, ".global .u32 x[4]; st.global.u64 [x], x+4;", ACCEPTED),
     ("8.0", "sm_90", Kernel, ".global .u32 x[4]; st.global.u64 [x], x;", REFUSED),
     ("8.0", "sm_90", Kernel, ".global .u32 x[4]; st.global.u64 [x], x[1]+4;", REFUSED),

@@ -1,4 +1,4 @@
-//! Oriole inside of another program: one host, edits in one thread, questions in others, cancellation.
+//! Oriole embedded in another program: one host, edits in one thread, queries in others, cancellation.
 //!
 //! `cargo run -p oriole-ide --example embed` prints what it found. `docs/embedding.md` walks through it, and a test runs
 //! it.
@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use oriole_chip::Chip;
 use oriole_ide::{AnalysisHost, Cancellable, Change, FileId, Language, Range, Settings, SettingsId};
 
-/// A kernel that adds a constant so many times.
+/// A kernel that adds a constant `times` times.
 pub fn kernel(name: &str, times: usize) -> String {
     let body = "    add.u32 %r1, %r1, 3;\n    mul.lo.u32 %r1, %r1, %r1;\n".repeat(times);
     format!(
@@ -19,22 +19,22 @@ pub fn kernel(name: &str, times: usize) -> String {
     )
 }
 
-/// What the threads report.
+/// A report of the threads.
 #[derive(Debug)]
 pub enum Report {
-    /// How many diagnostics a revision has.
+    /// Number of diagnostics of a revision.
     Diagnostics(usize, usize),
-    /// How many machine instructions a revision has; nothing if a change came first.
+    /// Number of machine instructions of a revision; `Cancelled` if a change came first.
     Code(usize, Cancellable<usize>),
 }
 
-/// Keeps a host, types, and asks from two threads after each change.
+/// Keeps a host, edits, and queries from two threads after each change.
 pub fn session(edits: usize) -> Vec<Report> {
     let mut host = AnalysisHost::new();
     let file: FileId = host.open(Language::Ptx, &kernel("k", 20), SettingsId(0));
     let (sender, reports) = mpsc::channel();
     for revision in 0..edits {
-        // A change cancels what snapshots compute and waits until they are gone.
+        // A change cancels running queries of snapshots and waits until the snapshots are dropped.
         let at = host.analysis().text(file).map_or(0, |text| text.find("    add").unwrap_or(0)) as u32;
         let new = format!("    add.u32 %r1, %r1, {revision};\n");
         host.change(file, &[Change { range: Some(Range::point(at)), text: new }]);
@@ -48,7 +48,7 @@ pub fn session(edits: usize) -> Vec<Report> {
                 } else {
                     match analysis.diagnostics(file) {
                         Ok(found) => Report::Diagnostics(revision, found.len()),
-                        // The next change was quicker: its own question follows.
+                        // The next change was quicker: its own query follows.
                         Err(cancelled) => Report::Code(revision, Err(cancelled)),
                     }
                 };
@@ -89,7 +89,7 @@ pub fn two_hosts() -> BTreeMap<String, Vec<u8>> {
     })
 }
 
-/// Prints what the two of them give.
+/// Prints the results of both.
 pub fn main() {
     for report in session(10) {
         println!("{report:?}");

@@ -1,11 +1,11 @@
-//! The snapshot: every question.
+//! The snapshot: every query.
 
 use std::sync::Arc;
 
 use oriole_chip::Chip;
 use oriole_inputs::{Cancellable, Canceller, Config, Database, SourceFile};
 use oriole_options::Options;
-use oriole_queries::graph;
+use oriole_queries::modules;
 
 use crate::compiled::{Lacks, LastGood};
 use crate::embedded::Snippet;
@@ -25,7 +25,7 @@ pub struct Analysis {
     pub(crate) files: Arc<Vec<FileData>>,
     pub(crate) settings: Arc<Vec<SettingsData>>,
     pub(crate) good: Arc<LastGood>,
-    /// There if this snapshot compiles nothing.
+    /// Present if this snapshot compiles nothing.
     pub(crate) lacks: Option<Lacks>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Located<'a> {
 }
 
 impl Located<'_> {
-    /// A range of the PTX as a range of the file; nothing for what the file does not hold.
+    /// A range of the PTX as a range of the file; `None` for text that the file does not hold.
     pub fn up(&self, range: Range) -> Option<Range> {
         match self.snippet {
             None => Some(range),
@@ -47,7 +47,7 @@ impl Located<'_> {
         }
     }
 
-    /// An edit of the PTX as one of the file, spelled as its language wants it; nothing for what the file does not hold.
+    /// An edit of the PTX as one of the file, escaped for its language; `None` for text that the file does not hold.
     pub fn up_edit(&self, edit: Edit) -> Option<Edit> {
         let text = self.snippet.map(|snippet| snippet.spell(&edit.text)).unwrap_or(edit.text);
         Some(Edit::new(self.up(edit.range)?, text))
@@ -83,7 +83,7 @@ impl Analysis {
             .collect()
     }
 
-    /// The PTX file itself; nothing for another language.
+    /// The PTX file itself; `None` for another language.
     pub(crate) fn ptx(&self, file: FileId) -> Option<SourceFile> {
         self.file(file).filter(|data| data.language == Language::Ptx).map(|data| data.source)
     }
@@ -97,7 +97,7 @@ impl Analysis {
         Some(&self.settings.get(self.file(file)?.settings.0 as usize)?.settings.options)
     }
 
-    /// What tells, after a question, whether code was lacking; for snapshots of a host that compiles nothing.
+    /// A handle that reports, after a query, whether code was missing; for snapshots of a host that compiles nothing.
     pub fn lacks(&self) -> Option<Lacks> {
         self.lacks.clone()
     }
@@ -126,7 +126,7 @@ impl Analysis {
         self.db.cancellable(|_| answer(self))
     }
 
-    /// A handle that cancels what this snapshot computes.
+    /// A handle that cancels running queries of this snapshot.
     pub fn canceller(&self) -> Canceller {
         self.db.canceller()
     }
@@ -141,7 +141,7 @@ impl Analysis {
         Some(self.file(file)?.lines.clone())
     }
 
-    /// What a file is written in.
+    /// The language of a file.
     pub fn language(&self, file: FileId) -> Option<Language> {
         Some(self.file(file)?.language)
     }
@@ -162,7 +162,7 @@ impl Analysis {
         self.with(|this| crate::diagnostics::diagnostics(this, file))
     }
 
-    /// Diagnostics of code generation for a chip: what cannot be compiled, spills. Takes as long as compiling.
+    /// Diagnostics of code generation for a chip: unsupported code, spills. Takes as long as compiling.
     pub fn code_diagnostics(&self, file: FileId, chip: Chip) -> Cancellable<Vec<FileDiagnostic>> {
         self.with(|this| crate::diagnostics::code_diagnostics(this, file, chip))
     }
@@ -172,22 +172,22 @@ impl Analysis {
         self.with(|this| crate::fixes::fixes(this, file, range))
     }
 
-    /// What is at a position.
+    /// The hover at a position.
     pub fn hover(&self, file: FileId, at: u32) -> Cancellable<Option<Hover>> {
         self.with(|this| crate::hover::hover(this, file, at))
     }
 
-    /// Where the thing at a position is declared.
+    /// The declarations of the name at a position.
     pub fn definition(&self, file: FileId, at: u32) -> Cancellable<Vec<Target>> {
         self.with(|this| crate::navigation::definition(this, file, at))
     }
 
-    /// Every place that names the thing at a position, its declaration among them.
+    /// Every use of the name at a position, its declaration among them.
     pub fn references(&self, file: FileId, at: u32) -> Cancellable<Vec<Reference>> {
         self.with(|this| crate::navigation::references(this, file, at))
     }
 
-    /// The places of the same unit that name the thing at a position.
+    /// The uses of the name at a position within its unit.
     pub fn highlights(&self, file: FileId, at: u32) -> Cancellable<Vec<Reference>> {
         self.with(|this| crate::navigation::highlights(this, file, at))
     }
@@ -195,20 +195,20 @@ impl Analysis {
     /// The name at a position, if it can be renamed.
     ///
     /// # Errors
-    /// The outer one for cancellation, the inner one says why there is nothing to rename.
+    /// The outer one for cancellation, the inner one with the reason why there is nothing to rename.
     pub fn prepare_rename(&self, file: FileId, at: u32) -> Cancellable<Result<(Range, String), RenameError>> {
         self.with(|this| crate::navigation::prepare_rename(this, file, at))
     }
 
-    /// Renames the thing at a position.
+    /// Renames the name at a position.
     ///
     /// # Errors
-    /// The outer one for cancellation, the inner one says why it cannot be renamed.
+    /// The outer one for cancellation, the inner one with the reason why it cannot be renamed.
     pub fn rename(&self, file: FileId, at: u32, name: &str) -> Cancellable<Result<Vec<Edit>, RenameError>> {
         self.with(|this| crate::navigation::rename(this, file, at, name))
     }
 
-    /// What may be typed at a position.
+    /// Completions at a position.
     pub fn completions(&self, file: FileId, at: u32) -> Cancellable<Vec<Completion>> {
         self.with(|this| crate::completion::completions(this, file, at))
     }
@@ -223,22 +223,22 @@ impl Analysis {
         self.with(|this| crate::symbols::symbols(this, file))
     }
 
-    /// What the modules declare, of all files, whose names hold the letters of `query` in their order.
+    /// Module-level declarations of all files whose names hold the letters of `query` in their order.
     pub fn workspace_symbols(&self, query: &str) -> Cancellable<Vec<(FileId, Symbol)>> {
         self.with(|this| crate::symbols::workspace_symbols(this, query))
     }
 
-    /// What can be folded.
+    /// The foldable ranges.
     pub fn folds(&self, file: FileId) -> Cancellable<Vec<Fold>> {
         self.with(|this| crate::folding::folds(this, file))
     }
 
-    /// The ranges round a position, from the innermost to the file.
+    /// The ranges around a position, from the innermost to the file.
     pub fn selection(&self, file: FileId, at: u32) -> Cancellable<Vec<Range>> {
         self.with(|this| crate::selection::selection(this, file, at))
     }
 
-    /// The tokens of a range, or of the whole file, with what compiled code said of registers: nothing is compiled.
+    /// The tokens of a range, or of the whole file, with register marks from earlier compiles: nothing is compiled.
     pub fn tokens(
         &self,
         file: FileId,
@@ -248,7 +248,7 @@ impl Analysis {
         self.with(|this| crate::tokens::tokens(this, file, range, marks))
     }
 
-    /// What compiled code says of the registers of a file. Functions that do not compile keep what was said before.
+    /// Marks of the registers of a file, from compiled code. Functions that do not compile keep their earlier marks.
     /// Takes as long as compiling.
     pub fn register_marks(
         &self,
@@ -269,12 +269,12 @@ impl Analysis {
         self.with(|this| crate::calls::item(this, file, at))
     }
 
-    /// Who calls a function.
+    /// The callers of a function.
     pub fn incoming_calls(&self, file: FileId, name: &str) -> Cancellable<Vec<Call>> {
         self.with(|this| crate::calls::incoming(this, file, name))
     }
 
-    /// Whom a function calls.
+    /// The callees of a function.
     pub fn outgoing_calls(&self, file: FileId, name: &str) -> Cancellable<Vec<Call>> {
         self.with(|this| crate::calls::outgoing(this, file, name))
     }
@@ -284,7 +284,7 @@ impl Analysis {
         self.with(|this| crate::links::links(this, file))
     }
 
-    /// Hints behind the instructions of a range.
+    /// Hints after the instructions of a range.
     pub fn hints(&self, file: FileId, range: Range, options: HintOptions) -> Cancellable<Vec<Hint>> {
         self.with(|this| crate::hints::hints(this, file, range, options))
     }
@@ -299,13 +299,13 @@ impl Analysis {
         self.with(|this| crate::hints::lens(this, file, kernel, chip))
     }
 
-    /// The machine code of a kernel with its map to the text. While the kernel does not compile it is that of its last
-    /// good state, marked so.
+    /// The machine code of a kernel with its map to the text. While the kernel does not compile this is the code of its
+    /// last good state, marked as stale.
     pub fn sass(&self, file: FileId, kernel: &str, chip: Chip) -> Cancellable<Option<SassListing>> {
         self.with(|this| crate::sass::listing(this, file, kernel, chip))
     }
 
-    /// What a kernel needs on a chip, and why.
+    /// The resource use of a kernel on a chip, with explanations.
     pub fn kernel_statistics(
         &self,
         file: FileId,
@@ -315,7 +315,7 @@ impl Analysis {
         self.with(|this| crate::kernel::statistics(this, file, kernel, chip))
     }
 
-    /// The live registers at a position, and where the kernel's peak is.
+    /// The live registers at a position, and the place of the kernel's peak.
     pub fn liveness(&self, file: FileId, at: u32, chip: Chip) -> Cancellable<Option<Liveness>> {
         self.with(|this| crate::kernel::liveness(this, file, at, chip))
     }
@@ -328,7 +328,7 @@ impl Analysis {
     /// The intermediate representation of a function after a phase, given by name or number.
     ///
     /// # Errors
-    /// The outer one for cancellation, the inner one says what is wrong with the question or the function.
+    /// The outer one for cancellation, the inner one with a message about the phase or the function.
     pub fn ori(
         &self,
         file: FileId,
@@ -339,11 +339,11 @@ impl Analysis {
         self.with(|this| crate::views::ori(this, file, function, chip, phase))
     }
 
-    /// The intermediate representation of a kernel and of the functions that it calls: raw, and after each phase that changed
-    /// any of them. All stages before allocation run once more.
+    /// The intermediate representation of a kernel and of the functions that it calls: raw, and after each phase that
+    /// changed any of them. All stages before allocation run once more.
     ///
     /// # Errors
-    /// The outer one for cancellation, the inner one says what does not compile.
+    /// The outer one for cancellation, the inner one with the compile error.
     pub fn history(
         &self,
         file: FileId,
@@ -353,21 +353,21 @@ impl Analysis {
         self.with(|this| crate::history::history(this, file, kernel, chip))
     }
 
-    /// A kernel, first, and the functions that its code holds: names and places of their texts.
+    /// A kernel, first, and the functions that its code holds: names and ranges of their texts.
     pub fn parts(&self, file: FileId, kernel: &str, chip: Chip) -> Cancellable<Vec<(String, Range)>> {
         self.with(|this| crate::history::parts(this, file, kernel, chip))
     }
 
-    /// The container of a file for a chip; nothing if there are errors.
+    /// The container of a file for a chip; `None` if there are errors.
     pub fn cubin(&self, file: FileId, chip: Chip) -> Cancellable<Option<triomphe::Arc<Vec<u8>>>> {
         self.with(|this| {
             let (source, config) = (this.ptx(file)?, this.config(file, chip)?);
-            graph::cubin(&this.db, source, config).as_ref().ok().cloned()
+            modules::cubin(&this.db, source, config).as_ref().ok().cloned()
         })
     }
 
-    /// Compiles a file for a chip on so many threads: the container or what is wrong, and what each function needs; nothing for
-    /// another language than PTX.
+    /// Compiles a file for a chip on `threads` threads: the container or the errors, and the resource use of each
+    /// function; `None` for a language other than PTX.
     pub fn compile(
         &self,
         file: FileId,

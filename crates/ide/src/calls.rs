@@ -1,7 +1,7 @@
-//! Call hierarchy: who calls whom, read from the names of units.
+//! Call hierarchy: callers and callees, read from the names of units.
 
 use oriole_inputs::{Db, FunctionUnit};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::UnitKind;
 
 use crate::names::{Access, Meaning, names};
@@ -15,7 +15,7 @@ pub struct CallItem {
     pub file: FileId,
     /// Its name.
     pub name: String,
-    /// Name in its source, if it is mangled, and signature in words.
+    /// Name in its source, if it is mangled, and readable signature.
     pub detail: String,
     /// Whether it is a kernel.
     pub is_kernel: bool,
@@ -30,7 +30,7 @@ pub struct CallItem {
 pub struct Call {
     /// The other one.
     pub item: CallItem,
-    /// Where the calls are, in the caller.
+    /// The calls, in the caller.
     pub ranges: Vec<Range>,
 }
 
@@ -58,14 +58,14 @@ pub(crate) fn item(analysis: &Analysis, file: FileId, at: u32) -> Option<CallIte
     let db = &analysis.db;
     let unit = match named(analysis, file, at) {
         Some(named) if named.occurrence.meaning == Meaning::Module => {
-            graph::definition(db, source, named.occurrence.name.clone())?
+            files::definition(db, source, named.occurrence.name.clone())?
         }
         _ => crate::cursor::spot(db, source, at)?.unit,
     };
     of_unit(db, file, unit)
 }
 
-/// Where a unit uses a function: by a call, or by taking its address.
+/// The uses of a function in a unit: calls, and places that take its address.
 fn uses(db: &dyn Db, unit: FunctionUnit<'_>, name: &str) -> Vec<Range> {
     let start = unit.start(db);
     names(db, unit)
@@ -81,7 +81,7 @@ fn uses(db: &dyn Db, unit: FunctionUnit<'_>, name: &str) -> Vec<Range> {
 pub(crate) fn incoming(analysis: &Analysis, file: FileId, name: &str) -> Vec<Call> {
     let Some(source) = analysis.ptx(file) else { return Vec::new() };
     let db = &analysis.db;
-    let units = graph::split_file(db, source).iter().filter(|unit| unit.has_code(db));
+    let units = files::split_file(db, source).iter().filter(|unit| unit.has_code(db));
     units
         .filter_map(|&unit| {
             let ranges = uses(db, unit, name);
@@ -106,7 +106,7 @@ pub(crate) fn outgoing(analysis: &Analysis, file: FileId, name: &str) -> Vec<Cal
     called
         .into_iter()
         .filter_map(|name| {
-            let item = of_unit(db, file, graph::definition(db, source, name.into())?)?;
+            let item = of_unit(db, file, files::definition(db, source, name.into())?)?;
             Some(Call { item, ranges: uses(db, unit, name) })
         })
         .collect()

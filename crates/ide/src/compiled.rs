@@ -1,6 +1,6 @@
-//! What is shown of compiled code: the newest result, or while there is none the last good one, moved with the text.
+//! Compiled code as shown in the editor: the newest result, or if there is none the last good one, moved with the text.
 //!
-//! Results are shared with the database; what is kept here for the time without a result are handles. A last good result
+//! Results are shared with the database; handles are kept here for the time without a result. A last good result
 //! belongs to a unit by kind and name, so that it outlives any state in which the text does not compile.
 
 use std::collections::BTreeMap;
@@ -12,9 +12,9 @@ use oriole_cubin::KernelImage;
 use oriole_hir::{Body, SourceMap, from_raw_index};
 use oriole_inputs::FunctionUnit;
 use oriole_options::Options;
+use oriole_pipeline::LinkedFunction;
 use oriole_pipeline::facts::FunctionFacts;
-use oriole_pipeline::image::LinkedFunction;
-use oriole_queries::graph;
+use oriole_queries::{files, functions, images};
 use oriole_syntax::UnitKind;
 
 use crate::{Analysis, FileId, Range};
@@ -26,7 +26,7 @@ pub(crate) struct Compiled {
     pub code: triomphe::Arc<LinkedFunction>,
     pub map: Arc<SourceMap>,
     pub text: Arc<str>,
-    /// What it means, to know it again in another database.
+    /// Its resolved body, to recognize it in another database.
     body: Option<Arc<Body>>,
     options: Options,
 }
@@ -52,11 +52,11 @@ type UnitName = (UnitKind, Arc<str>);
 struct Entry {
     compiled: Option<Arc<Compiled>>,
     image: Option<Image>,
-    /// When it was noted last.
+    /// Time of the last update.
     noted: u64,
 }
 
-/// So many units that a file does not have any more are remembered: those whose names are just being typed.
+/// Number of remembered units that a file no longer has: those whose names are being edited.
 const GONE: usize = 32;
 
 /// The last good results.
@@ -81,8 +81,8 @@ impl LastGood {
         self.with(|entries| entries.of.get(&(key.file, key.chip))?.get(&key.unit).and_then(take))
     }
 
-    /// Notes what is known of a unit of a file with so many units. A new name replaces what was noted longest ago, once
-    /// there are more names than the file can have.
+    /// Updates the entry of a unit of a file with `units` units. A new name replaces the entry with the oldest update,
+    /// once there are more names than the file can have.
     fn note(&self, key: Key, units: usize, act: impl FnOnce(&mut Entry)) {
         self.with(|entries| {
             entries.clock += 1;
@@ -105,7 +105,7 @@ impl LastGood {
     }
 }
 
-/// Whether an answer would have said more if code that is not compiled yet had been there.
+/// Records whether an answer lacks information because code is not compiled yet.
 #[derive(Clone, Debug, Default)]
 pub struct Lacks(Arc<AtomicBool>);
 
@@ -114,20 +114,20 @@ impl Lacks {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it would have.
+    /// Whether an answer lacks anything.
     pub fn anything(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// How a text became another: one stretch was replaced.
+/// The difference of two texts: one replaced range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Moved {
-    /// Bytes at the start that are the same.
+    /// Length of the common prefix.
     prefix: u32,
-    /// Where the same end begins in the old text.
+    /// Start of the common suffix in the old text.
     old_end: u32,
-    /// How much the end moved.
+    /// Distance by which the suffix moved.
     delta: i64,
 }
 
@@ -145,7 +145,7 @@ impl Moved {
         }
     }
 
-    /// Where a range of the old text is now; nothing if it was touched.
+    /// The range of the old text in the new one; `None` if the change touched it.
     pub fn map(self, range: Range) -> Option<Range> {
         if range.end <= self.prefix {
             return Some(range);
@@ -155,7 +155,7 @@ impl Moved {
     }
 }
 
-/// A compiled function, with the way from its statements to the text as it is now.
+/// A compiled function, with the map from its statements to the current text.
 #[derive(Clone)]
 pub(crate) struct Shown {
     pub compiled: Arc<Compiled>,
@@ -177,7 +177,7 @@ impl Shown {
         Shown { compiled, stale, moved, start: unit.start(db) }
     }
 
-    /// A range of the text that was compiled, in the file as it is now.
+    /// A range of the compiled text, in the current file.
     pub fn now(&self, range: Range) -> Option<Range> {
         let range = match self.moved {
             Some(moved) => moved.map(range)?,
@@ -186,7 +186,7 @@ impl Shown {
         Some(range.shifted(self.start))
     }
 
-    /// Where a statement is in the file.
+    /// The range of a statement in the file.
     pub fn statement(&self, ordinal: u32) -> Option<Range> {
         self.now(Range::from(*self.compiled.map.instructions.get(ordinal as usize)?))
     }
@@ -220,13 +220,13 @@ impl Analysis {
         if self.lacks.is_some() {
             return self.known(unit, last(), options);
         }
-        let fresh = match (graph::encoded(db, unit, config), graph::facts(db, unit, config)) {
+        let fresh = match (functions::encoded(db, unit, config), functions::facts(db, unit, config)) {
             (Ok(code), Ok(facts)) => Some(Arc::new(Compiled {
                 facts: facts.clone(),
                 code: code.clone(),
-                map: graph::source_map(db, unit).clone(),
+                map: files::source_map(db, unit).clone(),
                 text: Arc::clone(unit.text(db)),
-                body: graph::body(db, unit).clone(),
+                body: files::body(db, unit).clone(),
                 options: options.clone(),
             })),
             _ => None,
@@ -241,10 +241,10 @@ impl Analysis {
     }
 
     fn units(&self, file: FileId) -> usize {
-        self.ptx(file).map_or(0, |source| graph::split_file(&self.db, source).len())
+        self.ptx(file).map_or(0, |source| files::split_file(&self.db, source).len())
     }
 
-    /// What another host has compiled of a unit: fresh if that meant the same.
+    /// The result that another host has compiled for a unit: fresh if the bodies are equal.
     fn known<'db>(
         &'db self,
         unit: FunctionUnit<'db>,
@@ -256,16 +256,16 @@ impl Analysis {
             self.lacks.iter().for_each(Lacks::note);
             return None;
         };
-        let body = graph::body(db, unit);
+        let body = files::body(db, unit);
         if body.is_none() || *body != last.body || *options != last.options {
             return Some(Shown::new(db, unit, last, true));
         }
-        // The same statements, which may be elsewhere by now.
-        let (map, text) = (graph::source_map(db, unit).clone(), Arc::clone(unit.text(db)));
+        // The same statements, perhaps at other places.
+        let (map, text) = (files::source_map(db, unit).clone(), Arc::clone(unit.text(db)));
         Some(Shown::new(db, unit, Arc::new(Compiled { map, text, ..Compiled::clone(&last) }), false))
     }
 
-    /// The image of a kernel: the newest, or the last good one; and whether it is the latter.
+    /// The image of a kernel: the newest, or the last good one; and whether it is stale.
     pub(crate) fn image<'db>(
         &'db self,
         file: FileId,
@@ -279,7 +279,7 @@ impl Analysis {
             lacks.note();
             return None;
         }
-        match graph::kernel_image(db, unit, config) {
+        match images::kernel_image(db, unit, config) {
             Ok(image) => {
                 let own = format!("${}$", image.name);
                 let inner = image.functions.iter().map(|inner| {
@@ -299,7 +299,7 @@ impl Analysis {
 
     /// The unit of a kernel or function with code.
     pub(crate) fn code_unit(&self, file: FileId, name: &str) -> Option<FunctionUnit<'_>> {
-        let unit = graph::definition(&self.db, self.ptx(file)?, Arc::from(name))?;
+        let unit = files::definition(&self.db, self.ptx(file)?, Arc::from(name))?;
         unit.has_code(&self.db).then_some(unit)
     }
 }

@@ -1,10 +1,10 @@
-//! Completion: what may be typed at a place, from the instruction table and the names in scope.
+//! Completion at a position, from the instruction table and the names in scope.
 
 use oriole_chip::Chip;
 use oriole_inputs::{Db, SourceFile};
 use oriole_ptx::table::{next_modifiers, rows_of as rows};
 use oriole_ptx::{Opcode, Type};
-use oriole_queries::graph;
+use oriole_queries::files;
 use rustc_hash::FxHashSet;
 
 use crate::analysis::Located;
@@ -20,7 +20,7 @@ use progress::{is_optional, progress, words_of};
 pub(crate) use signature::signature_help;
 pub use signature::{Signature, SignatureHelp};
 
-/// What is offered.
+/// The kind of a completion.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum CompletionKind {
     /// An opcode.
@@ -41,20 +41,20 @@ pub enum CompletionKind {
     Constant,
 }
 
-/// Something that may be typed.
+/// A completion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Completion {
-    /// What is shown and typed.
+    /// The label, which is also the inserted text.
     pub label: String,
     /// Type or form in short.
     pub detail: String,
-    /// What it does.
+    /// The description.
     pub documentation: String,
-    /// What it is.
+    /// The kind.
     pub kind: CompletionKind,
-    /// What is replaced, and by what.
+    /// The edit that inserts it.
     pub edit: Edit,
-    /// What is more likely has the lower number; equal ones are in the order of the label.
+    /// Lower is more likely; equal ranks are sorted by label.
     pub rank: u8,
 }
 
@@ -71,7 +71,7 @@ fn context<'a>(analysis: &'a Analysis, file: FileId, at: u32) -> Option<Context<
     let text = spot.unit.text(db);
     let before = Range::new(0, spot.at).slice(text);
     let typing = match spot.before(db, located.source) {
-        // On the line on which the unit before ends, what is typed goes on there.
+        // On the last line of the unit before, typing continues that unit.
         Some(unit) if before.chars().all(|blank| blank == ' ' || blank == '\t') => {
             let ended: &str = unit.text(db);
             let mut joined = ended.to_owned();
@@ -91,7 +91,7 @@ struct Collector<'a> {
     seen: FxHashSet<String>,
 }
 
-/// Whether what is typed may become the label: its letters are in the label in their order.
+/// Whether the typed text matches the label: its letters are in the label in their order.
 fn fits(partial: &str, label: &str) -> bool {
     let mut letters = label.chars();
     partial.chars().all(|wanted| letters.any(|letter| letter.eq_ignore_ascii_case(&wanted)))
@@ -102,7 +102,7 @@ impl Collector<'_> {
         if !fits(self.partial, label.trim_start_matches('.')) && !fits(self.partial, label) {
             return;
         }
-        // The label is what will be there, so that an editor finds what is typed in it.
+        // The label is the inserted text, so that an editor matches the typed text with it.
         let Some(edit) = self.located.up_edit(Edit::new(self.range, label)) else { return };
         let label = edit.text.clone();
         if self.seen.insert(label.clone()) {
@@ -159,14 +159,14 @@ fn directives(out: &mut Collector<'_>, list: &[documentation::Directive]) {
 fn opcodes(out: &mut Collector<'_>) {
     for opcode in Opcode::all() {
         let Some(row) = rows(opcode).next() else { continue };
-        // What the back end cannot compile is offered last.
+        // Opcodes that the back end cannot compile are offered last.
         let supported = rows(opcode).any(|row| row.supported);
         out.add(opcode.name(), CompletionKind::Opcode, &row.spelling(), row.doc, u8::from(!supported));
     }
 }
 
-/// The modifiers that may follow in the order of the reference: those of the slots behind the last word, up to the
-/// first that must be filled; then, for who writes in another order, all others that some form takes.
+/// The modifiers that may follow, in the order of the reference: those of the slots after the last word, up to the
+/// first required slot; then, for other orders, all others that some form takes.
 fn modifiers(typing: &Typing, out: &mut Collector<'_>) {
     let Some(opcode) = Opcode::from_name(&typing.opcode) else { return };
     for progress in rows(opcode).filter_map(|row| progress(row, &typing.words)) {
@@ -268,7 +268,7 @@ fn directive(db: &dyn Db, source: SourceFile, words: &[String], dotted: bool, ou
         }
         ".entry" | ".func" if dotted => directives(out, documentation::HEAD_DIRECTIVES),
         ".alias" if words.iter().any(|word| word == ",") => {
-            for &unit in &graph::index(db, source).functions {
+            for &unit in &files::index(db, source).functions {
                 out.add(unit.name(db), CompletionKind::Function, "", "", 0);
             }
         }

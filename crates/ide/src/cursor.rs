@@ -1,7 +1,7 @@
-//! Where a position is: in which unit, on which token, at which place of a statement that may be half typed.
+//! The context of a position: its unit, its token, its place in a statement that may be incomplete.
 
 use oriole_inputs::{Db, FunctionUnit, SourceFile};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::{NodeRef, Path, SyntaxKind, Token, TokenRef, ast, tokenize};
 
 use crate::Range;
@@ -18,10 +18,10 @@ pub(crate) struct Spot<'db> {
 
 /// The unit at a position of a file.
 pub(crate) fn spot(db: &dyn Db, source: SourceFile, at: u32) -> Option<Spot<'_>> {
-    let units = graph::split_file(db, source);
+    let units = files::split_file(db, source);
     let behind = units.partition_point(|unit| unit.start(db) <= at);
     let mut index = behind.checked_sub(1)?;
-    // At the border of two units the cursor is behind the last word of the first one.
+    // At the border of two units the cursor is after the last word of the first one.
     if index > 0 && units[index].start(db) == at {
         index -= 1;
     }
@@ -35,7 +35,7 @@ pub(crate) fn units_in(
     source: SourceFile,
     range: Range,
 ) -> impl Iterator<Item = (FunctionUnit<'_>, u32)> {
-    let units = graph::split_file(db, source);
+    let units = files::split_file(db, source);
     let first = units.partition_point(|unit| unit.start(db) <= range.start).saturating_sub(1);
     units[first..]
         .iter()
@@ -46,14 +46,14 @@ pub(crate) fn units_in(
 impl<'db> Spot<'db> {
     /// The unit before the one at the position.
     pub fn before(&self, db: &'db dyn Db, source: SourceFile) -> Option<FunctionUnit<'db>> {
-        let units = graph::split_file(db, source);
+        let units = files::split_file(db, source);
         let at = units.partition_point(|unit| unit.start(db) < self.start);
         units.get(at.checked_sub(1)?).copied()
     }
 
-    /// The way to the token at the position: of two that touch it to the one that is a word.
+    /// The path to the token at the position: of two that touch it to the one that is a word.
     pub fn path(&self, db: &'db dyn Db) -> Option<Path<'db>> {
-        let root = graph::function_tree(db, self.unit).syntax();
+        let root = files::function_tree(db, self.unit).syntax();
         let at = self.at.min(root.span().end());
         let before = at.checked_sub(1).and_then(|byte| root.path(byte));
         let behind = root.path(at);
@@ -62,12 +62,12 @@ impl<'db> Spot<'db> {
         best.filter(|path| !path.token.kind().is_trivia())
     }
 
-    /// The number at the position, if the token there is a run of them.
+    /// The number at the position, if the token there is a run of numbers.
     pub fn number(&self, path: &Path<'db>) -> Option<ast::Number<'db>> {
         ast::Numbers::of(path.token).find(|number| Range::from(number.span()).touches(self.at))
     }
 
-    /// How a name at the position is spelled, or at least the word that it begins with.
+    /// The name at the position, or at least its first word.
     pub fn name(&self, db: &'db dyn Db) -> Option<&'db str> {
         let path = self.path(db)?;
         match path.token.kind() {
@@ -81,7 +81,7 @@ impl<'db> Spot<'db> {
     }
 }
 
-/// How much a token is worth to somebody who points at it.
+/// Priority of a token under the cursor.
 fn weight(kind: SyntaxKind) -> u8 {
     match kind {
         SyntaxKind::IDENT | SyntaxKind::DOTTED => 3,
@@ -106,27 +106,27 @@ pub(crate) fn trimmed(node: NodeRef<'_>) -> Range {
     node.trimmed().into()
 }
 
-/// What may be typed at a position.
+/// The syntactic place of a position, for completion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
     /// A module-level item.
     Module,
     /// The first word of a statement.
     Statement,
-    /// A modifier behind an opcode and the words before it.
+    /// A modifier after an opcode and the words before it.
     Modifier,
     /// An operand.
     Operand {
-        /// Which one, from 0.
+        /// Its index, from 0.
         index: usize,
         /// Between brackets.
         address: bool,
         /// Between parentheses, and which one there.
         argument: Option<usize>,
     },
-    /// Behind a directive with these words.
+    /// After a directive with these words.
     Directive(Vec<String>),
-    /// Nothing that is offered.
+    /// A place without completions.
     Nothing,
 }
 
@@ -148,7 +148,7 @@ pub(crate) struct Typing {
     pub dotted: bool,
 }
 
-/// What is open at a position: the tokens of the statement, and the blocks around it.
+/// The open syntax at a position: the tokens of the statement, and the blocks around it.
 #[derive(Default)]
 struct Open {
     statement: Vec<(SyntaxKind, Range)>,
@@ -158,7 +158,7 @@ struct Open {
 }
 
 impl Open {
-    /// Takes a token that is no trivia.
+    /// Takes a token that is not trivia.
     fn take(&mut self, text: &str, token: &Token, range: Range) {
         match token.kind {
             SyntaxKind::SEMICOLON => {
@@ -276,7 +276,7 @@ fn ended_with_line(text: &str, statement: &[(SyntaxKind, Range)]) -> bool {
         if *last != SyntaxKind::COMMA && ends_with_line(word.slice(text)))
 }
 
-/// Whether a statement begins with an opcode, perhaps behind a guard.
+/// Whether a statement begins with an opcode, perhaps after a guard.
 fn is_instruction(statement: &[(SyntaxKind, Range)]) -> bool {
     matches!(unguarded(statement).first(), Some((SyntaxKind::IDENT, _)))
 }

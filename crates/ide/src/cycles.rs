@@ -1,7 +1,7 @@
-//! How many cycles a kernel takes with the functions that it calls, and which calls that leaves out.
+//! Estimated cycles of a kernel with the functions that it calls, and the calls that the estimate leaves out.
 //!
-//! The facts of a function count its own words. A callee counts as often as the words that call it run; what cannot be
-//! known before the kernel runs is named and left out.
+//! The facts of a function count its own words. A callee counts as often as the words that call it run; calls that
+//! cannot be resolved before run time are named and left out.
 
 use std::collections::BTreeMap;
 
@@ -18,15 +18,15 @@ pub(crate) struct Cycles {
     pub total: u64,
     /// Those in functions that are called.
     pub in_callees: u64,
-    /// What is not counted, in words.
+    /// Descriptions of the parts that are not counted.
     pub left_out: Vec<String>,
 }
 
-/// What is known of a member of a kernel.
+/// The facts of a member of a kernel.
 #[derive(Default)]
 struct Member {
     own: u64,
-    /// How often each call runs, and whom it calls.
+    /// Execution count and callee of each call.
     calls: Vec<(u64, String)>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn cycles(analysis: &Analysis, file: FileId, laid: &Image, chip: Chip
                     calls: linked.calls().map(|(word, callee)| (times(word), callee.to_owned())).collect(),
                 }
             }
-            // A routine of the compiler's own: no loop, nothing known but its control words.
+            // A routine of the compiler: no loop, only its control words are known.
             None => {
                 let words = code.get(shape.index(*start) as usize..end).unwrap_or_default();
                 let stall = |&word: &oriole_sass::InstructionWord| {

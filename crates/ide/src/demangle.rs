@@ -1,15 +1,15 @@
-//! Names of C++ and Rust as they are in their sources, of the names that compilers make of them.
+//! Names of C++ and Rust as in their sources, from mangled names.
 //!
-//! It is here so that each place shows one spelling. What is no such name, or would be longer than a person reads, has
-//! none. Names stay what they are wherever the text is meant: only what is shown beside them is from here.
+//! Each place shows one spelling. A name that is not mangled, or whose source name would be too long to read, has none.
+//! Names in PTX text stay mangled: only displayed annotations use this.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-/// Longest name, in bytes, that is looked at, and longest result.
+/// Longest mangled name, in bytes, that is demangled, and longest result.
 const LONGEST: usize = 4096;
 
-/// Text up to a bound; a name of a few letters can stand for a text without end.
+/// A text with a length bound; a short name can stand for an endless text.
 struct Bounded(String);
 
 impl Write for Bounded {
@@ -51,7 +51,7 @@ pub fn readable(name: &str) -> Option<String> {
     (out.0 != name && !out.0.is_empty()).then_some(out.0)
 }
 
-/// The name, with that of its source behind it if it has one.
+/// The name, followed by its source name if it has one.
 pub fn with_source(name: &str) -> String {
     match readable(name) {
         Some(source) => format!("{name} ({source})"),
@@ -59,7 +59,7 @@ pub fn with_source(name: &str) -> String {
     }
 }
 
-/// A text for people, each name of a symbol in it with that of its source behind it; behind the quote, where one closes there.
+/// A text for people. Each symbol name in it is followed by its source name, after the quote if one closes there.
 pub fn in_text(text: &str) -> Cow<'_, str> {
     if !text.contains("_Z") && !text.contains("_R") {
         return Cow::Borrowed(text);
@@ -85,20 +85,20 @@ pub fn in_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Why a name that somebody wrote is not that of one function.
+/// The reason why a written name does not name exactly one function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unclear<'n> {
-    /// No function is called so.
+    /// No function has this name.
     Unknown,
-    /// Several are, none better than the others: their names.
+    /// Several match equally well: their names.
     Several(Vec<&'n str>),
 }
 
-/// Which of these functions who writes `asked` means: by its name or by that of its source, all of it or without parameters,
-/// result, arguments of the template and namespaces. What says more goes before what says less.
+/// The function that `asked` means: by its name or by that of its source, in full or without parameters, result,
+/// template arguments and namespaces. A fuller match wins.
 ///
 /// # Errors
-/// There is none of this name, or several fit as well as each other.
+/// No function has this name, or several match equally well.
 pub fn meant<'n>(names: &[&'n str], asked: &str) -> Result<&'n str, Unclear<'n>> {
     if let Some(&name) = names.iter().find(|&&name| name == asked) {
         return Ok(name);
@@ -118,11 +118,11 @@ pub fn meant<'n>(names: &[&'n str], asked: &str) -> Result<&'n str, Unclear<'n>>
     Err(Unclear::Unknown)
 }
 
-/// In how many ways a name of a source is said.
+/// Number of spellings of a source name.
 const WAYS: usize = 4;
 
-/// The ways to say a name of a source, fullest first: all of it; without parameters, and without the result too; without the
-/// arguments of the template; without namespaces.
+/// The spellings of a source name, fullest first: all of it; without parameters, and without the result too; without
+/// template arguments; without namespaces.
 fn ways_to_say(source: &str) -> Vec<Vec<String>> {
     let head = without_parameters(source);
     let path = head[last_at_top(head, |rest| rest.starts_with(' ')).map_or(0, |at| at + 1)..].to_owned();
@@ -139,12 +139,12 @@ fn ways_to_say(source: &str) -> Vec<Vec<String>> {
     ways.into_iter().map(|says| says.iter().map(|name| without_blanks(name)).collect()).collect()
 }
 
-/// Blanks behind commas are written by some and left out by others.
+/// Blanks after commas are optional.
 fn without_blanks(name: &str) -> String {
     name.replace(", ", ",")
 }
 
-/// Where brackets are closed, and a test of what follows holds.
+/// Positions outside of brackets at which a test of the following text holds.
 fn places_at_top<'s>(name: &'s str, wanted: impl Fn(&str) -> bool + 's) -> impl Iterator<Item = usize> + 's {
     let mut depth = 0_i32;
     name.char_indices().filter_map(move |(at, letter)| {
@@ -164,7 +164,7 @@ fn last_at_top(name: &str, wanted: impl Fn(&str) -> bool) -> Option<usize> {
     places_at_top(name, wanted).last()
 }
 
-/// The name without the list of parameters at its end. A namespace without a name stands in parentheses, too.
+/// The name without the parameter list at its end. An anonymous namespace is in parentheses, too.
 fn without_parameters(source: &str) -> &str {
     match last_at_top(source, |rest| rest.starts_with('(')) {
         Some(at) if source.ends_with(')') => &source[..at],
@@ -172,7 +172,7 @@ fn without_parameters(source: &str) -> &str {
     }
 }
 
-/// The name without the arguments of the template at its end.
+/// The name without the template arguments at its end.
 fn without_arguments(path: &str) -> String {
     match last_at_top(path, |rest| rest.starts_with('<')) {
         Some(at) if path.ends_with('>') => path[..at].trim_end_matches("::").to_owned(),
@@ -180,7 +180,7 @@ fn without_arguments(path: &str) -> String {
     }
 }
 
-/// The name in its source, cut to so many letters; of a name that is none of these the name itself.
+/// The name in its source, cut to `most` letters; of a name that is not mangled the name itself.
 pub fn short(name: &str, most: usize) -> String {
     let full = readable(name).unwrap_or_else(|| name.to_owned());
     match full.char_indices().nth(most) {
@@ -241,7 +241,7 @@ mod tests {
             ("foo::bar", Ok("_ZN3foo3barIfLi4EEEvPT_")),
             ("bar<float, 4>", Ok("_ZN3foo3barIfLi4EEEvPT_")),
             ("bar", Ok("_ZN3foo3barIfLi4EEEvPT_")),
-            // The one in no namespace has all of this name.
+            // The one in no namespace has the name as a whole.
             ("sum", Ok("_Z3sumi")),
             ("foo::sum", Ok("_ZN3foo3sumEi")),
             ("hidden", Ok("_ZN12_GLOBAL__N_16hiddenIiEEvPT_")),

@@ -1,19 +1,19 @@
-//! Diagnostics about a file with their places in it: syntax and types at once, what code generation says when it is done.
+//! Diagnostics of a file with their ranges: syntax and types at once, those of code generation when it is done.
 //!
-//! Everything is found unit by unit and memoized so; here it only gets its place.
+//! Diagnostics are found and memoized unit by unit; here they only get their place in the file.
 
 use oriole_chip::Chip;
 use oriole_diagnostics::{Code, Diagnostic, Place, Severity};
 use oriole_inputs::{Db, FunctionUnit, SourceFile};
 use oriole_pipeline::facts::Origin;
-use oriole_queries::{Failed, graph};
+use oriole_queries::{Failed, files, functions, images};
 use oriole_syntax::UnitKind;
 
 use crate::analysis::Located;
 use crate::demangle;
 use crate::{Analysis, Feature, FileId, Range};
 
-/// What else can be said of a diagnostic, for how it is shown.
+/// An attribute of a diagnostic that changes how it is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Tag {
     /// The text has no effect.
@@ -23,26 +23,26 @@ pub enum Tag {
 /// Another place that explains a diagnostic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Remark {
-    /// Where.
+    /// The place.
     pub range: Range,
-    /// What.
+    /// The message.
     pub message: String,
 }
 
 /// A diagnostic in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileDiagnostic {
-    /// Where.
+    /// The place.
     pub range: Range,
     /// Its code; `Code::page` is the page.
     pub code: Code,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// What is wrong, help lines behind it.
+    /// The message, help lines after it.
     pub message: String,
     /// Other places.
     pub related: Vec<Remark>,
-    /// How to show it.
+    /// Attributes for display.
     pub tags: Vec<Tag>,
 }
 
@@ -56,23 +56,23 @@ pub(crate) fn diagnostics(analysis: &Analysis, file: FileId) -> Vec<FileDiagnost
     all
 }
 
-/// What is not wrong and has no effect: instructions that control never reaches, registers that are never used.
+/// Correct code without effect: unreachable instructions, unused registers.
 fn hints(db: &dyn Db, located: Located<'_>) -> Vec<FileDiagnostic> {
     let mut all = Vec::new();
-    for &unit in graph::split_file(db, located.source).iter().filter(|unit| unit.has_code(db)) {
-        if graph::body(db, unit).is_none() {
+    for &unit in files::split_file(db, located.source).iter().filter(|unit| unit.has_code(db)) {
+        if files::body(db, unit).is_none() {
             continue;
         }
-        let notes = graph::flow_report(db, unit).notes(graph::source_map(db, unit));
+        let notes = files::flow_report(db, unit).notes(files::source_map(db, unit));
         all.extend(notes.filter_map(|found| place(db, located, &found.shifted(unit.start(db)))));
     }
     all
 }
 
-/// Gives a diagnostic its place in the file; nothing for what is outside of a snippet.
+/// Gives a diagnostic its place in the file; `None` outside of a snippet.
 fn place(db: &dyn Db, located: Located<'_>, found: &Diagnostic) -> Option<FileDiagnostic> {
     let range = located.up(found.span.into())?;
-    // Of inline PTX we do not see what the host declares.
+    // Declarations of the host of inline PTX are not visible.
     if located.snippet.is_some() && outside(found) {
         return None;
     }
@@ -104,7 +104,7 @@ fn place(db: &dyn Db, located: Located<'_>, found: &Diagnostic) -> Option<FileDi
     Some(FileDiagnostic { range, code: found.code, severity: found.severity, message, related, tags })
 }
 
-/// Whether a diagnostic about inline PTX may be due to what only the host knows.
+/// Whether a diagnostic about inline PTX may be due to facts that only the host knows.
 fn outside(found: &Diagnostic) -> bool {
     matches!(
         found.code,
@@ -130,10 +130,10 @@ pub(crate) fn code_diagnostics(analysis: &Analysis, file: FileId, chip: Chip) ->
     all.extend(
         oriole_queries::target_diagnostics(db, source, config).and_then(|found| place(db, located, &found)),
     );
-    for &unit in graph::split_file(db, source) {
+    for &unit in files::split_file(db, source) {
         let failed = match unit.kind(db) {
-            UnitKind::Entry => graph::kernel_image(db, unit, config).as_ref().err(),
-            UnitKind::Function => graph::encoded(db, unit, config).as_ref().err(),
+            UnitKind::Entry => images::kernel_image(db, unit, config).as_ref().err(),
+            UnitKind::Function => functions::encoded(db, unit, config).as_ref().err(),
             _ => continue,
         };
         match failed {
@@ -151,14 +151,14 @@ fn failure(
     failed: &Failed,
 ) -> Vec<FileDiagnostic> {
     let db = &analysis.db;
-    let found = failed.diagnostics(graph::source_map(db, unit)).into_iter();
+    let found = failed.diagnostics(files::source_map(db, unit)).into_iter();
     let place = |diagnostic: Diagnostic| {
         place(db, Located { source, at: 0, snippet: None }, &diagnostic.shifted(unit.start(db)))
     };
     found.filter_map(place).collect()
 }
 
-/// A note at the kernel's name if registers were spilled, with whose values they are.
+/// A note at the kernel's name if registers were spilled, with the names of the spilled values.
 fn spills(analysis: &Analysis, file: FileId, unit: FunctionUnit<'_>, chip: Chip) -> Option<FileDiagnostic> {
     let db = &analysis.db;
     let shown = analysis.compiled(file, unit, chip)?;
@@ -168,7 +168,7 @@ fn spills(analysis: &Analysis, file: FileId, unit: FunctionUnit<'_>, chip: Chip)
     }
     let stores = facts.spills.iter().filter(|spill| !spill.reload).count();
     let loads = facts.spills.len() - stores;
-    let range = Range::from(graph::source_map(db, unit).name).shifted(unit.start(db));
+    let range = Range::from(files::source_map(db, unit).name).shifted(unit.start(db));
     let mut related: Vec<Remark> = Vec::new();
     for spill in facts.spills.iter().filter(|spill| !spill.reload).take(8) {
         let whose = match spill.origin {

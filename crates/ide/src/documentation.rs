@@ -1,6 +1,6 @@
-//! Words about directives and special registers, which have no row in the instruction table.
+//! Documentation of directives and special registers, which have no row in the instruction table.
 
-/// A directive: its word, how it is written, what it does.
+/// A directive: its word, its syntax, its description.
 pub(crate) type Directive = (&'static str, &'static str, &'static str);
 
 /// Directives that are at module level or in heads of functions.
@@ -50,7 +50,7 @@ pub(crate) const BODY_DIRECTIVES: &[Directive] = &[
     (".ptr", ".ptr .global .align n", "The parameter points into this space, to data of this alignment."),
 ];
 
-/// What a directive means.
+/// The documentation of a directive.
 pub(crate) fn directive(word: &str) -> Option<&'static Directive> {
     [MODULE_DIRECTIVES, HEAD_DIRECTIVES, BODY_DIRECTIVES]
         .into_iter()
@@ -58,7 +58,7 @@ pub(crate) fn directive(word: &str) -> Option<&'static Directive> {
         .find(|directive| directive.0 == word)
 }
 
-/// Special registers by what their names start with: type, and what they hold.
+/// Special registers by prefix of their names: type and description.
 const SPECIAL: &[(&str, &str, &str)] = &[
     ("%tid.", ".u32", "The index of the thread in its block."),
     ("%ntid.", ".u32", "The threads of a block."),

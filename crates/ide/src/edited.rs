@@ -1,7 +1,7 @@
-//! A text while changes come, each in what the ones before it left.
+//! A text under a sequence of changes, each relative to the result of the ones before it.
 //!
-//! Only the part between the first and the last change is copied, so that a message with a rename's hundreds of changes in
-//! one kernel of a large file costs about what one change costs.
+//! Only the part between the first and the last change is copied, so that the hundreds of changes of a rename in one
+//! kernel of a large file cost about as much as one change.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::{Change, Encoding, LineIndex, Position};
 /// A text with changes.
 pub struct EditedText<'a> {
     old: &'a str,
-    /// What `middle` stands for in the old text, in bytes.
+    /// The range of the old text that `middle` replaces, in bytes.
     start: usize,
     end: usize,
     middle: String,
@@ -45,7 +45,7 @@ impl<'a> EditedText<'a> {
         }
     }
 
-    /// A part of the text as it is now, which begins and ends between characters.
+    /// A part of the current text, which begins and ends between characters.
     fn slice(&self, range: std::ops::Range<u32>) -> Cow<'_, str> {
         let (start, end) = (range.start as usize, (range.end as usize).min(self.len()));
         let behind = |at: usize| at - self.middle_end() + self.end;
@@ -63,7 +63,7 @@ impl<'a> EditedText<'a> {
         Cow::Owned(text)
     }
 
-    /// The byte at a position of the text as it is now.
+    /// The byte at a position of the current text.
     pub fn offset(&self, position: Position, encoding: Encoding) -> u32 {
         self.lines.offset_in(|line| self.slice(line), position, encoding)
     }
@@ -84,7 +84,7 @@ impl<'a> EditedText<'a> {
             at
         };
         let (start, end) = (clip(range.start), clip(range.end.max(range.start)));
-        // Whether a carriage return ends a line hangs on what follows it.
+        // Whether a carriage return ends a line depends on the next byte.
         let before = start.checked_sub(1).filter(|&at| self.is_char_boundary(at)).unwrap_or(start);
         let carriage = change.text.contains('\r') || self.slice(before as u32..end as u32).contains('\r');
         if !carriage {
@@ -109,7 +109,7 @@ impl<'a> EditedText<'a> {
         }
     }
 
-    /// The text, its lines and the part of the old text that was replaced; nothing if there was no change.
+    /// The text, its lines and the replaced part of the old text; `None` if there was no change.
     pub fn finish(self) -> Option<(String, Arc<LineIndex>, Replaced)> {
         let text = [&self.old[..self.start], &self.middle, &self.old[self.end..]].concat();
         let ends = (self.end as u32, self.middle_end() as u32);
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
     use crate::Range;
 
-    /// Carriage returns that are written, taken away, and parted from the line feeds behind them.
+    /// Carriage returns that are inserted, removed, and separated from the line feeds after them.
     #[test]
     fn lines_that_end_with_carriage_returns() {
         let old = "one\rtwo\r\nthree\n";

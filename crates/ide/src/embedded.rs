@@ -1,8 +1,8 @@
 //! Inline PTX of CUDA C++ and of Rust: each `asm` statement becomes a small module of its own, with a map back.
 //!
-//! The literals are joined and their escapes undone; an operand hole such as `%0` or `{x}` becomes a register of the type
-//! that its constraint names; around it is a function, so that the rest of the crate sees PTX like any other. The
-//! map is piecewise: what the host does not hold (the frame, names of holes) maps to nothing or to the hole.
+//! The literals are concatenated and unescaped; an operand hole such as `%0` or `{x}` becomes a register of the type
+//! that its constraint names; a function is put around them, so that the rest of the crate sees ordinary PTX. The map
+//! is piecewise: text that the host does not hold (the frame, names of holes) maps to nothing or to the hole.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ use scanner::{Asm, Byte, Hole, Scanner};
 /// One `asm` statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Snippet {
-    /// The module that stands for it.
+    /// The generated module.
     pub text: Arc<str>,
     /// From the first literal to the last, in the host.
     pub host: Range,
-    /// Stretches of the module and of the host that correspond, in order. Of equal length they correspond byte by byte,
-    /// else as wholes.
+    /// Corresponding ranges of the module and of the host, in order. Ranges of equal length correspond byte by byte,
+    /// others as wholes.
     pieces: Vec<(Range, Range)>,
-    /// How the host spells the registers that stand for its operands.
+    /// The host's spelling of the registers that stand for its operands.
     holes: Vec<(String, String)>,
     language: Language,
-    /// Escapes are none in its literals.
+    /// Its literals are raw, without escapes.
     raw: bool,
 }
 
@@ -47,7 +47,7 @@ impl Snippet {
         out
     }
 
-    /// Text of the module as the host must spell it.
+    /// Text of the module, escaped for the host.
     pub fn spell(&self, text: &str) -> String {
         let is_word = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '$' | '%');
         let mut out = String::with_capacity(text.len() + 8);
@@ -80,7 +80,7 @@ impl Snippet {
         Some(if module.len() == host.len() { module.start + (at - host.start) } else { module.start })
     }
 
-    /// The range in the host for a range in the module; nothing if no part of it is there.
+    /// The range in the host for a range in the module; `None` if no part of it is there.
     pub fn up(&self, range: Range) -> Option<Range> {
         let mut found: Option<Range> = None;
         for (module, host) in self.pieces.iter().filter(|(module, _)| module.meets(range)) {
@@ -116,11 +116,11 @@ pub(crate) fn snippets(language: Language, text: &str, chip: Chip) -> Vec<Snippe
     }
 }
 
-/// What a template byte begins.
+/// The part of a template that begins at a byte.
 enum Part {
-    /// The byte stands for itself, or an escape for one byte: how many template bytes it takes.
+    /// The byte itself, or an escape for one byte: number of template bytes.
     Byte(u8, usize),
-    /// A hole: its index and how many template bytes it takes.
+    /// A hole: its index and its number of template bytes.
     Hole(usize, usize),
 }
 
@@ -136,7 +136,7 @@ fn part(language: Language, bytes: &[Byte], holes: &[Hole]) -> Part {
             let text = String::from_utf8_lossy(&inner).into_owned();
             let name = text.split(':').next().unwrap_or_default().trim();
             let index = name.parse::<usize>().ok().or_else(|| by_name(name));
-            // An empty pair of braces is the next one; the caller counts them.
+            // An empty pair of braces is the next hole; the caller counts them.
             match index.or(name.is_empty().then_some(usize::MAX)) {
                 Some(index) => Part::Hole(index, inner.len() + 2),
                 None => plain,
@@ -163,7 +163,7 @@ fn part(language: Language, bytes: &[Byte], holes: &[Hole]) -> Part {
     }
 }
 
-/// The module that stands for a statement.
+/// The module for a statement.
 fn module(language: Language, asm: &Asm, chip: Chip) -> Option<Snippet> {
     let host = Range::new(asm.bytes.first()?.1.start, asm.bytes.last()?.1.end);
     let mut text = format!(".version 8.6\n.target {chip}\n.address_size 64\n.func inline_ptx()\n{{\n");
@@ -174,7 +174,7 @@ fn module(language: Language, asm: &Asm, chip: Chip) -> Option<Snippet> {
     let mut pieces: Vec<(Range, Range)> = Vec::new();
     let mut at = 0;
     let mut unnamed = 0;
-    // Holes that no operand fills.
+    // Holes without an operand.
     let mut empty: Vec<usize> = Vec::new();
     while at < asm.bytes.len() {
         let here = out.len() as u32;
@@ -230,7 +230,7 @@ fn module(language: Language, asm: &Asm, chip: Chip) -> Option<Snippet> {
     let filled = registers.map(|(index, hole)| (hole_name(hole, index), spelling(index, &hole.name)));
     let empty = empty.into_iter().map(|index| (format!("operand_{index}"), spelling(index, "")));
     let holes = filled.chain(empty).collect();
-    // A byte escape may have made something that is no text.
+    // A byte escape may have made invalid UTF-8.
     let text = String::from_utf8(out).ok()?;
     Some(Snippet { text: text.into(), host, pieces, holes, language, raw: asm.raw })
 }

@@ -1,11 +1,11 @@
-//! Fixes: edits that mend a diagnostic, each named for what it does.
+//! Fixes: edits that remove the cause of a diagnostic, each with a title.
 
 use oriole_chip::{Chip, PtxTarget};
 use oriole_diagnostics::Code;
 use oriole_inputs::Db;
 use oriole_ptx::table::{COMMON_NEEDS, FormProblem, Slot, match_form, rows_of};
 use oriole_ptx::{Opcode, Type};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::ast::{self, AstNode};
 use oriole_syntax::{Path, SyntaxKind, TokenRef, UnitKind};
 
@@ -19,7 +19,7 @@ mod spaces;
 /// A fix for a diagnostic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fix {
-    /// What it does.
+    /// The title, which says what it does.
     pub title: String,
     /// The diagnostic's code.
     pub code: Code,
@@ -27,7 +27,7 @@ pub struct Fix {
     pub range: Range,
     /// The change.
     pub edits: Vec<Edit>,
-    /// It is the one thing to do.
+    /// It is the preferred fix.
     pub preferred: bool,
 }
 
@@ -104,11 +104,11 @@ fn mend(analysis: &Analysis, file: FileId, diagnostic: &FileDiagnostic, all: &mu
 }
 
 fn missing_target(db: &dyn Db, out: &mut Mender<'_>) {
-    let header = graph::split_file(db, out.located.source)
+    let header = files::split_file(db, out.located.source)
         .iter()
         .copied()
         .find(|unit| unit.kind(db) == UnitKind::Header);
-    let root = header.map(|unit| (graph::function_tree(db, unit).syntax(), unit.start(db)));
+    let root = header.map(|unit| (files::function_tree(db, unit).syntax(), unit.start(db)));
     let version = root.and_then(|(root, start)| {
         let node = root.descendants().find(|node| node.kind() == SyntaxKind::VERSION_DIRECTIVE)?;
         Some(crate::cursor::trimmed(node).end + start)
@@ -118,7 +118,7 @@ fn missing_target(db: &dyn Db, out: &mut Mender<'_>) {
     out.offer(format!("Add `.target {chip}`"), vec![Edit::insert(version.unwrap_or(0), directive)], true);
 }
 
-/// The body may be reported where the file ends, behind its last word.
+/// A missing brace may be reported where the file ends, after its last word.
 fn unterminated_body(db: &dyn Db, out: &mut Mender<'_>) {
     let Some(spot) = spot(db, out.located.source, out.located.at) else { return };
     let end = spot.start + spot.unit.text(db).trim_end().len() as u32;
@@ -130,7 +130,7 @@ fn syntax(db: &dyn Db, spot: &Spot<'_>, out: &mut Mender<'_>) {
     let message = &out.diagnostic.message;
     for missing in [";", ")", "]", "}"] {
         if message.starts_with(&format!("`{missing}` expected")) {
-            // Behind the last word before the place.
+            // After the last word before the place.
             let text = spot.unit.text(db);
             let before = Range::new(0, out.located.at.saturating_sub(spot.start)).slice(text);
             let at = spot.start + before.trim_end().len() as u32;
@@ -139,7 +139,7 @@ fn syntax(db: &dyn Db, spot: &Spot<'_>, out: &mut Mender<'_>) {
     }
 }
 
-/// The type that a name wants at its place, for a declaration.
+/// The type that a name needs at its place, for a declaration.
 fn type_wanted(path: &Path<'_>) -> String {
     if above(path, SyntaxKind::GUARD).is_some() {
         return ".pred".to_owned();
@@ -215,7 +215,7 @@ fn unknown_name(db: &dyn Db, spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<
         let edit = Edit::new(token_range(path.token).shifted(spot.start), declared.name.to_string());
         out.offer(format!("Change to `{}`", declared.name), vec![edit], false);
     }
-    // A special register that is spelled otherwise; `%tid` and its `.x` are two words.
+    // A misspelled special register; `%tid` and its `.x` are two words.
     if let Some(special) = nearest_special(name) {
         let edit = Edit::new(token_range(path.token).shifted(spot.start), special);
         out.offer(format!("Change to `{special}`"), vec![edit], true);
@@ -232,7 +232,7 @@ fn unknown_name(db: &dyn Db, spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<
     out.offer(format!("Declare `.reg {ty} {name};`"), vec![Edit::insert(at, text)], false);
 }
 
-/// The special register nearest to a name, if one is near.
+/// The special register with the most similar name, if one is similar.
 fn nearest_special(name: &str) -> Option<&'static str> {
     if !name.starts_with('%') {
         return None;
@@ -255,7 +255,7 @@ fn unknown_instruction(spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
     }
 }
 
-/// The opcode node at a token, its words, and how many operands it has.
+/// The opcode node at a token, its words, and its number of operands.
 fn words<'t>(path: &Path<'t>) -> Option<(Opcode, ast::Opcode<'t>, Vec<TokenRef<'t>>, usize)> {
     let node = above(path, SyntaxKind::INSTRUCTION).and_then(ast::Instruction::cast)?;
     let opcode_node = node.opcode()?;
@@ -302,7 +302,7 @@ fn wrong_word(spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
     }
 }
 
-/// Words that would make a form of what is written, each at its place.
+/// Words that would complete a form, each at its place.
 fn missing_word(spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
     let Some((opcode, node, modifiers, operands)) = words(path) else { return };
     let written = spellings(&modifiers);
@@ -325,7 +325,7 @@ fn missing_word(spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
     }
     let mut offered = 0;
     for word in candidates {
-        // A type fits best behind everything, another word as early as it may.
+        // A type fits best after everything, another word as early as possible.
         let last = written.len();
         let places: Vec<usize> =
             if Type::from_name(word).is_some() { (0..=last).rev().collect() } else { (0..=last).collect() };
@@ -360,18 +360,18 @@ fn raise(db: &dyn Db, path: &Path<'_>, out: &mut Mender<'_>) {
         version = version.max(need.ptx);
         wanted.push(need.chips);
     }
-    // The first chip that has all of it, one that code can be made for before the others.
+    // The first chip with all features; chips that code can be generated for come first.
     let mut chips = Chip::all();
     chips.sort_by_key(|chip| !chip.is_supported());
     let chip = chips.into_iter().find(|chip| wanted.iter().all(|wanted| wanted.has(chip.as_target())));
-    let header = graph::module_header(db, out.located.source);
-    let units = graph::split_file(db, out.located.source);
-    // Where the file says its version.
+    let header = files::module_header(db, out.located.source);
+    let units = files::split_file(db, out.located.source);
+    // The `.version` directive of the file.
     let mut stated = None;
-    // Where it names the target that counts: the last one.
+    // The effective `.target` directive: the last one.
     let mut named = None;
     for &unit in units.iter().filter(|unit| unit.kind(db) == UnitKind::Header) {
-        let root = graph::function_tree(db, unit).syntax();
+        let root = files::function_tree(db, unit).syntax();
         for node in root.descendants() {
             let start = unit.start(db);
             if let Some(number) = ast::VersionDirective::cast(node).and_then(|it| it.number()) {

@@ -1,14 +1,14 @@
-//! What can be folded: bodies, scopes, sections, runs of comments and of header lines.
+//! Foldable ranges: bodies, scopes, sections, runs of comments and of header lines.
 
 use oriole_inputs::Db;
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_query_macro::query;
 use oriole_syntax::{NodeOrToken, SyntaxKind, UnitKind};
 
 use crate::cursor::{token_range, trimmed};
 use crate::{Analysis, Feature, FileId, Range};
 
-/// What is folded.
+/// The kind of a fold.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum FoldKind {
     /// A body, a scope, a section.
@@ -22,9 +22,9 @@ pub enum FoldKind {
 /// A stretch of more than one line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Fold {
-    /// From the first byte that stays to see to the last one.
+    /// From the first byte that stays visible to the last one.
     pub range: Range,
-    /// What it is.
+    /// Its kind.
     pub kind: FoldKind,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn folds(analysis: &Analysis, file: FileId) -> Vec<Fold> {
     }
     let db = &analysis.db;
     for located in analysis.sources(file) {
-        for &unit in graph::split_file(db, located.source) {
+        for &unit in files::split_file(db, located.source) {
             let start = unit.start(db);
             for fold in unit_folds(db, unit) {
                 if let Some(range) = located.up(fold.range.shifted(start)) {
@@ -53,12 +53,12 @@ pub(crate) fn folds(analysis: &Analysis, file: FileId) -> Vec<Fold> {
 
 #[query(returns(ref))]
 fn unit_folds<'db>(db: &'db dyn Db, unit: oriole_inputs::FunctionUnit<'db>) -> Vec<Fold> {
-    let root = graph::function_tree(db, unit).syntax();
+    let root = files::function_tree(db, unit).syntax();
     let mut folds = Vec::new();
     if matches!(unit.kind(db), UnitKind::Header | UnitKind::DebugSection) {
         folds.push(Fold { range: trimmed(root), kind: FoldKind::Header });
     }
-    // Line comments that follow each other are one.
+    // Consecutive line comments are one fold.
     let mut run: Option<Range> = None;
     for element in root.descendants_with_tokens() {
         match element {

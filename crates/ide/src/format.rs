@@ -1,9 +1,9 @@
 //! Formatting: white space between tokens, and nothing else.
 //!
-//! Each gap between two tokens gets its rule; an edit replaces a gap, so no token can change and none can move. Line ends
-//! that the author wrote stay, but several blank lines become one; a statement that shares its line gets one of its own.
+//! Each gap between two tokens gets its rule; an edit replaces a gap, so no token can change and none can move. Line
+//! ends of the author stay, but several blank lines become one; a statement that shares its line gets one of its own.
 
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::{SyntaxKind, tokenize};
 
 use crate::cursor::{ends_with_line, units_in};
@@ -15,8 +15,8 @@ pub(crate) fn format(analysis: &Analysis, file: FileId, range: Option<Range>, st
         return Vec::new();
     }
     let db = &analysis.db;
-    let count = graph::split_file(db, source).len();
-    let first = graph::split_file(db, source).first().copied();
+    let count = files::split_file(db, source).len();
+    let first = files::split_file(db, source).first().copied();
     // Lines end as the first one does.
     let text = analysis.text(file);
     let first_line = text.as_deref().and_then(|text| text.split_once('\n')).map(|(line, _)| line);
@@ -25,7 +25,7 @@ pub(crate) fn format(analysis: &Analysis, file: FileId, range: Option<Range>, st
     for (unit, start) in units_in(db, source, range.unwrap_or(Range::new(0, u32::MAX))) {
         let place = UnitPlace {
             first: Some(unit) == first,
-            last: graph::split_file(db, source).get(count - 1) == Some(&unit),
+            last: files::split_file(db, source).get(count - 1) == Some(&unit),
             carriage,
             style,
         };
@@ -39,7 +39,7 @@ pub(crate) fn format(analysis: &Analysis, file: FileId, range: Option<Range>, st
     edits
 }
 
-/// Where a unit is in its file.
+/// The place of a unit in its file.
 #[derive(Clone, Copy)]
 struct UnitPlace {
     first: bool,
@@ -49,10 +49,10 @@ struct UnitPlace {
     style: Style,
 }
 
-/// How white space is written.
+/// The style of white space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Style {
-    /// Blanks of one indentation; nothing for a tabulator.
+    /// Blanks of one indentation; `None` for a tab.
     pub blanks: Option<u32>,
 }
 
@@ -81,9 +81,9 @@ struct State {
     blocks: usize,
     /// Parentheses, brackets and braces of operands that are open.
     groups: usize,
-    /// The statement at hand is an instruction.
+    /// The current statement is an instruction.
     instruction: bool,
-    /// Tokens of the statement at hand so far.
+    /// Tokens of the current statement so far.
     length: usize,
     /// The statement is a directive line of a section.
     section: bool,
@@ -112,7 +112,7 @@ fn gaps(text: &str, place: UnitPlace) -> Vec<Edit> {
     let mut push = |range: Range, mut wanted: String| {
         if place.carriage && wanted.contains('\n') {
             wanted = wanted.replace('\n', "\r\n");
-            // A comment up to the end of its line holds the first one.
+            // The comment extends to the end of its line.
             if text[..range.start as usize].ends_with('\r') {
                 wanted.remove(0);
             }
@@ -144,7 +144,7 @@ fn gaps(text: &str, place: UnitPlace) -> Vec<Edit> {
         }
         push(gap, between(&state, token, next, gap.slice(text), place.style));
     }
-    // Behind a comment or string that is not closed everything would become part of it.
+    // An unclosed comment or string would swallow the following text.
     if let Some(last) = solid.last()
         && place.last
         && errors.is_empty()
@@ -163,7 +163,7 @@ fn step(state: &mut State, token: Solid, text: &str) {
     state.comma = token.kind == COMMA;
     match token.kind {
         SEMICOLON => {
-            // Inside of parentheses a semicolon is a mistake; the statement ends all the same.
+            // Inside of parentheses a semicolon is a mistake; it ends the statement all the same.
             *state = State { blocks: state.blocks, section: state.section, ..State::default() };
             return;
         }
@@ -196,7 +196,7 @@ fn step(state: &mut State, token: Solid, text: &str) {
             state.line = ends_with_line(token.range.slice(text));
         }
         IDENT if !state.instruction && state.length > 0 && state.length <= 3 => {
-            // The opcode behind a guard: `@p`, `@!p`.
+            // The opcode after a guard: `@p`, `@!p`.
             state.in_opcode = false;
         }
         DOTTED if state.in_opcode => {}
@@ -205,7 +205,7 @@ fn step(state: &mut State, token: Solid, text: &str) {
     state.length += 1;
 }
 
-/// The white space between two tokens, given what is there.
+/// The white space between two tokens, given the existing gap.
 fn between(state: &State, token: Solid, next: Solid, gap: &str, style: Style) -> String {
     use SyntaxKind::*;
     let lines = gap.matches('\n').count();
@@ -213,7 +213,7 @@ fn between(state: &State, token: Solid, next: Solid, gap: &str, style: Style) ->
     let new_line = |count: usize| {
         let closes = next.kind == R_BRACE && state.groups == 0;
         let inside = state.blocks - usize::from(closes && state.blocks > 0);
-        // The rest of a statement is indented once more.
+        // Continuation lines of a statement get one more indentation.
         let more = usize::from(state.length > 0 && !(next.kind == L_BRACE && state.groups == 0))
             * usize::from(!(closes));
         format!("{}{}", "\n".repeat(count.clamp(1, 2)), style.indentation(inside + more))
@@ -222,12 +222,12 @@ fn between(state: &State, token: Solid, next: Solid, gap: &str, style: Style) ->
         return if lines > 0 { "\n".repeat(lines.clamp(1, 2)) } else { gap.to_owned() };
     }
     if token.kind == COMMENT || next.kind == COMMENT {
-        // What is on a line with a comment stays there.
+        // Text on a line with a comment stays on that line.
         return if lines > 0 { new_line(lines) } else { " ".to_owned() };
     }
     let ended = state.length == 0;
     if lines > 0 {
-        // A label keeps its instruction on the line only where the author wrote it so.
+        // A label keeps its instruction on the line only where the author wrote it there.
         return new_line(lines);
     }
     if ended && matches!(token.kind, SEMICOLON | L_BRACE | R_BRACE) {
@@ -248,7 +248,7 @@ fn between(state: &State, token: Solid, next: Solid, gap: &str, style: Style) ->
         (AT, _) => true,
         (BANG, _) if gap.is_empty() => true,
         (_, COLON) => true,
-        // What is written together and what apart may mean something: `-1`, `a+4`, `f(`, `<10>`.
+        // The presence of a gap may have a meaning: `-1`, `a+4`, `f(`, `<10>`.
         _ => gap.is_empty(),
     };
     if tight { String::new() } else { " ".to_owned() }

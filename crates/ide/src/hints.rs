@@ -1,14 +1,14 @@
-//! Inlay hints behind instructions and lenses above kernels: what the compiler made of them.
+//! Inlay hints after instructions and lenses above kernels, from compiled code.
 
 use oriole_chip::Chip;
 use oriole_pipeline::facts::Wait;
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::UnitKind;
 
 use crate::cursor::units_in;
 use crate::{Analysis, Feature, FileId, KernelStatistics, Range};
 
-/// What a hint tells.
+/// The kind of a hint.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum HintKind {
     /// General registers that are live.
@@ -21,7 +21,7 @@ pub enum HintKind {
     Spill,
 }
 
-/// Which hints are wanted.
+/// The enabled hints.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct HintOptions {
     /// Live registers.
@@ -40,16 +40,16 @@ impl Default for HintOptions {
     }
 }
 
-/// A hint behind an instruction.
+/// A hint after an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hint {
-    /// Where it is.
+    /// The position.
     pub at: u32,
     /// Its parts in order.
     pub parts: Vec<(HintKind, String)>,
-    /// Why it is so, one sentence each.
+    /// Explanations, one sentence each.
     pub why: Vec<String>,
-    /// It is of the last good result.
+    /// It is from the last good result.
     pub stale: bool,
 }
 
@@ -137,7 +137,7 @@ pub struct Lens {
     pub kernel: String,
     /// Its name in the text.
     pub range: Range,
-    /// What it needs; nothing until it is asked for.
+    /// The resource use; `None` until it is requested.
     pub statistics: Option<KernelStatistics>,
 }
 
@@ -168,7 +168,7 @@ impl Lens {
 pub(crate) fn kernel_names(analysis: &Analysis, file: FileId) -> Vec<String> {
     let db = &analysis.db;
     let Some(source) = analysis.ptx(file) else { return Vec::new() };
-    let units = graph::split_file(db, source).iter();
+    let units = files::split_file(db, source).iter();
     let kernels = units.filter(|unit| unit.kind(db) == UnitKind::Entry);
     kernels.map(|unit| unit.name(db).to_string()).filter(|name| !name.is_empty()).collect()
 }
@@ -185,7 +185,7 @@ pub(crate) fn lenses(analysis: &Analysis, file: FileId) -> Vec<Lens> {
 fn bare(analysis: &Analysis, file: FileId, kernel: String) -> Option<Lens> {
     let db = &analysis.db;
     let unit = analysis.code_unit(file, &kernel)?;
-    let span = graph::source_map(db, unit).name;
+    let span = files::source_map(db, unit).name;
     let range = Range::from(span).shifted(unit.start(db));
     Some(Lens { kernel, range, statistics: None })
 }

@@ -1,14 +1,14 @@
-//! How the intermediate representation of a kernel came about: its text after each phase that changed it, line by line with
-//! the line of the PTX that it stems from.
+//! The phases of a kernel's compilation: the text of its intermediate representation after each phase that changed it,
+//! each line with the line of PTX that it comes from.
 //!
-//! It is here because the database knows both, and because a reader wants to follow one instruction through all phases.
-//! What a page or a terminal makes of it must not enter.
+//! The database knows both, and a reader wants to follow one instruction through all phases. Rendering for a page or a
+//! terminal is not done here.
 
 use std::sync::Arc;
 
 use oriole_chip::Chip;
 use oriole_inputs::FunctionUnit;
-use oriole_queries::{graph, view};
+use oriole_queries::{files, view};
 
 use crate::views::OriError;
 use crate::{Analysis, FileId, Range};
@@ -18,16 +18,16 @@ use crate::{Analysis, FileId, Range};
 pub struct OriLine {
     /// The line. Copies of an unchanged one share it.
     pub text: Arc<str>,
-    /// The line of the file that it stems from, the first one being 0.
+    /// The line of the file that it comes from, from 0.
     pub source: Option<u32>,
 }
 
-/// The intermediate representation at one moment.
+/// The intermediate representation after one phase.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OriSnapshot {
-    /// Number and name of the phase that has just changed it; nothing for the first.
+    /// Number and name of that phase; `None` for the first.
     pub phase: Option<(u16, &'static str)>,
-    /// What the phase does.
+    /// The description of the phase.
     pub doc: &'static str,
     /// The lines.
     pub lines: Vec<OriLine>,
@@ -98,7 +98,7 @@ pub(crate) fn history(
     Ok(moments.into_iter().map(snapshot).collect())
 }
 
-/// The lines of a text; those that the text before has at the same distance from an end are shared with it.
+/// The lines of a text; lines that the earlier text has at the same distance from an end are shared with it.
 fn lines(
     analysis: &Analysis,
     file: FileId,
@@ -107,9 +107,9 @@ fn lines(
     before: &[OriLine],
 ) -> Vec<OriLine> {
     let db = &analysis.db;
-    let map = graph::source_map(db, unit);
+    let map = files::source_map(db, unit);
     let source = |line: &str| {
-        // An instruction ends in the ordinal of its statement.
+        // The text of an instruction ends with the ordinal of its statement.
         let ordinal: usize = line.rsplit_once("; ")?.1.parse().ok()?;
         let place = map.instructions.get(ordinal)?;
         Some(analysis.file(file)?.lines.line(place.start + unit.start(db)))

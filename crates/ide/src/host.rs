@@ -1,7 +1,7 @@
-//! The host: texts, targets and options come in; everything else is derived.
+//! The host: texts, targets and options are inputs; everything else is derived.
 //!
-//! Only here are inputs written. A change cancels what snapshots compute and waits until they are dropped, so no caller
-//! may keep one in the thread that writes.
+//! Only here are inputs written. A change cancels running queries of snapshots and waits until the snapshots are
+//! dropped, so no caller may keep one in the thread that writes.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::embedded::{self, Snippet};
 use crate::text::Change;
 use crate::{Analysis, LineIndex};
 
-/// A file of the session. The caller knows which path or address it stands for, and keeps one number for each.
+/// A file of the session. The caller maps it to a path or address, and keeps one id for each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct FileId(pub u32);
 
@@ -24,7 +24,7 @@ pub struct FileId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct SettingsId(pub u32);
 
-/// What a file is written in.
+/// The language of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Language {
     /// PTX.
@@ -35,10 +35,10 @@ pub enum Language {
     Rust,
 }
 
-/// What to compile for, and how.
+/// Targets and options of compilation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Settings {
-    /// Chips to compile for, the first one for what is shown by itself. Empty: what the file's `.target` says.
+    /// Chips to compile for, the first one as the default. Empty: the file's `.target`.
     pub targets: Vec<Chip>,
     /// Level and knobs.
     pub options: Options,
@@ -46,11 +46,11 @@ pub struct Settings {
 
 pub(crate) struct SettingsData {
     pub settings: Settings,
-    /// For each chip the configuration of a whole program, and that of a part to be linked.
+    /// For each chip the configuration of whole-program output, and that of relocatable output.
     pub configs: Vec<(Chip, [Config; 2])>,
 }
 
-/// The options as they are, and for a file that leaves functions to a linker.
+/// The options unchanged, and the options for a file that leaves functions to a linker.
 fn linked_or_not(options: &Options) -> [Options; 2] {
     let mut linked = options.clone();
     if linked.linking == Linking::Whole {
@@ -64,7 +64,7 @@ fn linked_or_not(options: &Options) -> [Options; 2] {
 pub enum Feature {
     /// Diagnostics of code generation for the whole file.
     CodeDiagnostics,
-    /// Semantic tokens of the whole file; those of a range are always there.
+    /// Semantic tokens of the whole file; those of a range are always available.
     FullTokens,
     /// Formatting of the whole file; a range can always be formatted.
     Formatting,
@@ -81,7 +81,7 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// Every feature with the bytes of a file from which on it is off.
+    /// Every feature with the file size in bytes from which on it is off.
     pub const LIMITS: [(Feature, u32); 8] = [
         (Feature::CodeDiagnostics, 32 << 20),
         (Feature::FullTokens, 32 << 20),
@@ -93,7 +93,7 @@ impl Feature {
         (Feature::Hints, 512 << 20),
     ];
 
-    /// The feature in words.
+    /// A description of the feature.
     pub const fn name(self) -> &'static str {
         match self {
             Feature::CodeDiagnostics => "diagnostics of code generation",
@@ -108,14 +108,14 @@ impl Feature {
     }
 }
 
-/// Bytes that a kind of value takes.
+/// Memory use of one kind of value.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Memory {
     /// The query or structure.
     pub name: String,
-    /// How many there are.
+    /// Number of values.
     pub count: usize,
-    /// Bytes of the values themselves and of what the database keeps for them, without what they point to.
+    /// Bytes of the values themselves and of the database's bookkeeping, without data that they point to.
     pub bytes: usize,
 }
 
@@ -132,7 +132,7 @@ pub(crate) struct FileData {
     pub language: Language,
     pub text: Arc<String>,
     pub lines: Arc<LineIndex>,
-    /// The PTX itself; of another language an empty text.
+    /// The PTX itself; empty for another language.
     pub source: SourceFile,
     /// Inline PTX, in text order.
     pub snippets: Arc<[Snippet]>,
@@ -143,7 +143,7 @@ pub(crate) struct FileData {
     pub chosen: Option<Chip>,
 }
 
-/// Takes changes and gives snapshots.
+/// Takes changes and creates snapshots.
 pub struct AnalysisHost {
     db: Database,
     files: Arc<Vec<FileData>>,
@@ -170,8 +170,8 @@ impl AnalysisHost {
         AnalysisHost::with_database(Database::with_counts())
     }
 
-    /// A host that compiles nothing: of code it shows what the other one has compiled. Both are to have the same files and
-    /// settings.
+    /// A host that compiles nothing: it shows the code that the other host has compiled. Both must have the same files
+    /// and settings.
     #[must_use]
     pub fn reading_from(mut self, other: &AnalysisHost) -> AnalysisHost {
         (self.good, self.compiles) = (other.good.clone(), false);
@@ -192,7 +192,8 @@ impl AnalysisHost {
     }
 
     fn settings_mut(&mut self) -> &mut Vec<SettingsData> {
-        // Snapshots hold the list; they are gone or cancelled when the next one is taken, so a copy is rare and small.
+        // Snapshots share the list; they are dropped or cancelled when the next one is taken, so a copy is rare and
+        // small.
         if Arc::get_mut(&mut self.settings).is_none() {
             let copy = |data: &SettingsData| SettingsData {
                 settings: data.settings.clone(),
@@ -214,7 +215,7 @@ impl AnalysisHost {
         SettingsId(list.len() as u32 - 1)
     }
 
-    /// Changes settings; only what depends on a changed knob is computed again.
+    /// Changes settings; only results that depend on a changed knob are recomputed.
     pub fn set_settings(&mut self, id: SettingsId, settings: Settings) {
         let Some(data) = self.settings.get(id.0 as usize) else { return };
         if data.settings == settings {
@@ -230,7 +231,7 @@ impl AnalysisHost {
         self.settings_mut()[id.0 as usize].settings = settings;
     }
 
-    /// Opens a file. The number of a closed file is used again.
+    /// Opens a file. The id of a closed file is reused.
     pub fn open(&mut self, language: Language, text: &str, settings: SettingsId) -> FileId {
         let id = match self.closed.pop() {
             Some(id) => id,
@@ -259,7 +260,7 @@ impl AnalysisHost {
         id
     }
 
-    /// Closes a file: nothing is known of it any more, and its number may come again.
+    /// Closes a file: its data are dropped, and its id may be reused.
     pub fn close(&mut self, file: FileId) {
         if (file.0 as usize) < self.files.len() && !self.closed.contains(&file) {
             self.change(file, &[Change { range: None, text: String::new() }]);
@@ -282,7 +283,7 @@ impl AnalysisHost {
         let mut edited = EditedText::new(&data.text, data.lines.clone());
         changes.iter().for_each(|change| edited.apply(change));
         if let Some((text, lines, replaced)) = edited.finish() {
-            // Where the database has the very text that was changed, it can be told what of it is new.
+            // If the database has exactly the text before the change, it can be given the changed range.
             let shared = Arc::ptr_eq(data.source.text(&self.db), &data.text);
             (data.text, data.lines) = (text.into(), lines);
             let data = data.clone();
@@ -290,7 +291,7 @@ impl AnalysisHost {
         }
     }
 
-    /// The text of a file as another host can take it over, with what was found out about it.
+    /// The text of a file for another host to take over, with derived data.
     pub fn shared_text(&self, file: FileId) -> Option<SharedText> {
         let data = self.files.get(file.0 as usize)?;
         Some(SharedText {
@@ -364,7 +365,7 @@ impl AnalysisHost {
         }
     }
 
-    /// A snapshot that answers questions, on any thread. It must be dropped before the next change in this thread.
+    /// A snapshot that answers queries, on any thread. It must be dropped before the next change in this thread.
     pub fn analysis(&self) -> Analysis {
         Analysis {
             db: self.db.clone(),
@@ -375,31 +376,31 @@ impl AnalysisHost {
         }
     }
 
-    /// Cancels what snapshots compute and waits until they are gone.
+    /// Cancels running queries of snapshots and waits until they are dropped.
     pub fn cancel(&mut self) {
         salsa::Database::trigger_cancellation(&mut self.db);
     }
 
-    /// How often each query was executed since the start, for a host that counts.
+    /// Number of executions of each query since the start, for a host that counts.
     pub fn query_counts(&self) -> Vec<crate::QueryCount> {
         let counts = self.db.log().map(oriole_inputs::ExecutionLog::counts).unwrap_or_default();
         counts.into_iter().map(|(name, count)| crate::QueryCount { name: name.to_owned(), count }).collect()
     }
 
-    /// Whether a host that counts also records what edits make run, from the next edit on. Causes are known only in a
-    /// process whose `tracing` subscriber has the layer of [`crate::Reads`], while it is on.
+    /// Whether a host that counts also records what edits cause to run, from the next edit on. Causes are known only in
+    /// a process whose `tracing` subscriber has the layer of [`crate::Reads`], while it is on.
     pub fn record_edits(&self, wanted: bool) {
         if let Some(log) = self.db.log() {
             log.record_edits(wanted);
         }
     }
 
-    /// What the last edit made run, in order, of a host that records it.
+    /// The queries that the last edit caused to run, in order, for a host that records edits.
     pub fn last_edit(&self) -> Option<crate::Recomputed> {
         self.db.log()?.last_edit().map(crate::Recomputed::from)
     }
 
-    /// What the database holds, largest first. Cancels snapshots.
+    /// The contents of the database, largest first. Cancels snapshots.
     pub fn memory(&mut self) -> Vec<Memory> {
         let usage = <dyn salsa::Database>::memory_usage(&mut self.db);
         let structs = usage.structs.iter().map(|info| (info.debug_name().to_owned(), info));

@@ -1,5 +1,5 @@
-//! What is under the cursor: instructions, registers, variables, functions, numbers, directives; and the page of a
-//! diagnostic that is there.
+//! Hover texts: instructions, registers, variables, functions, numbers, directives; and the page of a diagnostic at the
+//! position.
 
 mod descriptor;
 
@@ -7,7 +7,7 @@ use oriole_inputs::{Db, FunctionUnit};
 use oriole_ori::File;
 use oriole_ptx::Opcode;
 use oriole_ptx::table::{Chips, Row, match_form, rows_of as rows};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::ast::{self, AstNode};
 use oriole_syntax::{NumberValue, SyntaxKind, TokenRef, UnitKind, parse_number};
 
@@ -17,16 +17,16 @@ use crate::names::{Access, DeclarationKind, Meaning};
 use crate::navigation::{Named, named};
 use crate::{Analysis, FileId, Range, documentation};
 
-/// What is shown for a place.
+/// A hover.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hover {
-    /// What it is about.
+    /// The range it is about.
     pub range: Range,
     /// Markdown.
     pub text: String,
 }
 
-/// Largest unit, in bytes, that a hover compiles to tell what becomes of an instruction.
+/// Largest unit, in bytes, that a hover compiles to show the code of an instruction.
 const LARGEST_UNIT: usize = 1 << 20;
 
 pub(crate) fn hover(analysis: &Analysis, file: FileId, at: u32) -> Option<Hover> {
@@ -123,7 +123,7 @@ fn name(analysis: &Analysis, file: FileId, named: &Named<'_>) -> Option<String> 
             }
         }
         Meaning::Module => {
-            let unit = graph::definition(db, named.located.source, occurrence.name.clone())?;
+            let unit = files::definition(db, named.located.source, occurrence.name.clone())?;
             let readable = crate::demangle::readable(&occurrence.name);
             let readable = readable.map_or(String::new(), |name| format!("\n\n`{}`", name.replace('`', "'")));
             Some(match unit.kind(db) {
@@ -161,9 +161,9 @@ fn name(analysis: &Analysis, file: FileId, named: &Named<'_>) -> Option<String> 
     }
 }
 
-/// Where a parameter of a kernel lies.
+/// The place of a kernel parameter.
 fn parameter_place(db: &dyn Db, unit: FunctionUnit<'_>, name: &str) -> String {
-    let Some(body) = graph::body(db, unit).as_deref().filter(|body| body.is_entry) else {
+    let Some(body) = files::body(db, unit).as_deref().filter(|body| body.is_entry) else {
         return String::new();
     };
     let index = body.variables.values().find_map(|variable| match variable.kind {
@@ -185,7 +185,7 @@ fn counted(named: &Named<'_>, access: Access, verb: &str, unit: &str) -> String 
     }
 }
 
-/// The lines of ranges in words: `3, 5 to 9`.
+/// The lines of ranges as text: `3, 5 to 9`.
 fn lines(analysis: &Analysis, file: FileId, ranges: impl Iterator<Item = Range>) -> String {
     let Some(data) = analysis.file(file) else { return String::new() };
     let mut found: Vec<u32> = ranges.map(|range| data.lines.line(range.start) + 1).collect();
@@ -279,7 +279,7 @@ fn register(analysis: &Analysis, file: FileId, named: &Named<'_>) -> String {
 
 // ---- instructions
 
-/// Since when and on which chips a form exists.
+/// The version and chips from which on a form exists.
 pub(crate) fn needs(row: &Row) -> String {
     let chips = match row.chips {
         Chips::From(0..=10) => "all chips".to_owned(),
@@ -348,7 +348,7 @@ fn opcode(
     Some(text)
 }
 
-/// What SASS a statement becomes.
+/// The SASS of a statement.
 fn machine_code(
     analysis: &Analysis,
     file: FileId,

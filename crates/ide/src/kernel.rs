@@ -1,45 +1,45 @@
-//! What a kernel needs on a chip, how full it leaves the chip, and why; and what is live at a place.
+//! Resource use of a kernel on a chip, its occupancy, and explanations; and live values at a place.
 
 use oriole_chip::{Chip, Limiter, Usage, occupancy};
 use oriole_cubin::Bound;
 use oriole_pipeline::facts::{Origin, Peak};
-use oriole_queries::graph;
+use oriole_queries::functions;
 use oriole_syntax::UnitKind;
 
 use crate::compiled::{Image, Shown};
 use crate::cursor::spot;
 use crate::{Analysis, FileId, Range};
 
-/// Threads of a block where the kernel does not say how many it has.
+/// Threads of a block where the kernel does not state them.
 const USUAL_THREADS: u32 = 256;
 
-/// A register that is live somewhere.
+/// A register that is live at some place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LiveRegister {
     /// Name in the source.
     pub name: String,
-    /// General registers that it takes.
+    /// General registers that it occupies.
     pub registers: u8,
-    /// Where it is declared.
+    /// Its declaration.
     pub declaration: Option<Range>,
 }
 
-/// What a kernel needs.
+/// The resource use of a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelStatistics {
     /// The kernel.
     pub kernel: String,
     /// The chip.
     pub chip: Chip,
-    /// The last good result, because the text does not compile.
+    /// From the last good result, because the text does not compile.
     pub stale: bool,
-    /// Words, those of called functions included.
+    /// Words, called functions included.
     pub instructions: u32,
     /// General registers of a thread.
     pub registers: u32,
     /// Bytes of static shared memory.
     pub shared: u32,
-    /// Bytes of the stack; nothing where recursion hides it.
+    /// Bytes of the stack; `None` for recursion.
     pub stack: Option<u32>,
     /// Named barriers.
     pub barriers: u8,
@@ -49,25 +49,25 @@ pub struct KernelStatistics {
     pub spill_bytes: u32,
     /// Estimated cycles of one warp alone, each loop taken ten times, with the functions that it calls.
     pub cycles: u64,
-    /// How many of the cycles are in functions that it calls.
+    /// Number of the cycles in functions that it calls.
     pub cycles_in_callees: u64,
-    /// Calls that the cycles leave out, in words.
+    /// Descriptions of calls that the cycles leave out.
     pub cycles_without: Vec<String>,
     /// Threads of a block that the occupancy is for, and whether the kernel states them.
     pub threads: (u32, bool),
-    /// Blocks that fit on a multiprocessor.
+    /// Blocks that fit on an SM.
     pub blocks: u32,
-    /// Warps that run on a multiprocessor at a time, and how many could.
+    /// Resident warps of an SM, and the maximum.
     pub warps: (u32, u32),
-    /// What runs out first.
+    /// The limiting resource.
     pub limiter: String,
-    /// General registers live at the peak, and where that is.
+    /// General registers live at the peak, and the place of the peak.
     pub peak: (u16, Option<Range>),
-    /// Registers that are live there, those that take most first.
+    /// Registers that are live there, those that occupy most first.
     pub peak_registers: Vec<LiveRegister>,
-    /// Registers of the compiler's own that are live there.
+    /// Registers of the compiler that are live there.
     pub temporaries: u32,
-    /// Why it needs so many registers, and what they cost, in sentences.
+    /// Reasons for its number of registers, and their cost, in sentences.
     pub why: Vec<String>,
 }
 
@@ -171,7 +171,7 @@ fn reasons(
         names.join(", "),
         found.temporaries
     );
-    // Numbers that nothing lives in at the peak: what pairs, calls and alignment leave free.
+    // Registers that hold nothing at the peak: gaps of pairs, calls and alignment.
     let gaps = own.saturating_sub(u32::from(found.peak.0));
     let gaps = match gaps {
         0..=2 => String::new(),
@@ -216,7 +216,7 @@ fn reasons(
     why
 }
 
-/// Why values are spilled, and whose.
+/// The reason for spills, and the spilled values.
 fn spill_reason(found: &KernelStatistics, shown: &Shown) -> Option<String> {
     if found.spills == (0, 0) {
         return None;
@@ -242,22 +242,22 @@ fn spill_reason(found: &KernelStatistics, shown: &Shown) -> Option<String> {
     Some(format!("{} bytes are spilled, because {cause}: {}", found.spill_bytes, whose.join(", ")))
 }
 
-/// What is live at a place of a kernel or function.
+/// Live values at a place of a kernel or function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Liveness {
     /// The kernel or function.
     pub function: String,
-    /// The last good result, because the text does not compile.
+    /// From the last good result, because the text does not compile.
     pub stale: bool,
     /// The statement.
     pub statement: Range,
     /// General, uniform and predicate registers.
     pub live: (u16, u16, u16),
-    /// Registers of the source, those that take most first.
+    /// Registers of the source, those that occupy most first.
     pub registers: Vec<LiveRegister>,
-    /// Registers of the compiler's own.
+    /// Registers of the compiler.
     pub temporaries: u32,
-    /// General registers live at the peak of the function, and where that is.
+    /// General registers live at the peak of the function, and the place of the peak.
     pub peak: (u16, Option<Range>),
 }
 
@@ -269,14 +269,14 @@ pub(crate) fn liveness(analysis: &Analysis, file: FileId, at: u32, chip: Chip) -
     }
     let shown = analysis.compiled(file, spot.unit, chip)?;
     let facts = &shown.compiled.facts;
-    // The statement at the position, or the last one before it that made code.
+    // The statement at the position, or the last one before it with code.
     let mut placed = (0..shown.compiled.map.instructions.len() as u32)
         .filter_map(|ordinal| Some((ordinal, shown.statement(ordinal)?)));
     let (ordinal, statement) =
         placed.rfind(|&(ordinal, range)| range.start <= at && facts.live_at(ordinal).is_some())?;
     let live = facts.live_at(ordinal)?;
     let config = analysis.config(file, chip)?;
-    let set = match (shown.stale, graph::allocated(db, spot.unit, config)) {
+    let set = match (shown.stale, functions::allocated(db, spot.unit, config)) {
         (false, Ok(allocated)) => oriole_pipeline::facts::live_set(allocated, ordinal),
         _ => Peak::default(),
     };

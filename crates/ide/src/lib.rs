@@ -1,9 +1,9 @@
-//! Questions that an editor asks, and answers in plain data: no protocol and no database type is in the interface.
+//! Queries of an editor, and answers in plain data: no protocol and no database type is in the interface.
 //!
-//! [`AnalysisHost`] takes changes: texts, targets, options. [`Analysis`] is a snapshot that answers from any thread, and
-//! whose every answer may be [`Cancelled`] because a change is waiting. Positions are bytes from the start of a file. The
-//! crate reads no file, clock or environment and prints nothing; what it does not know its caller tells it. No rule of
-//! PTX, no pass and no protocol may enter: it joins what the queries know with where it is.
+//! [`AnalysisHost`] takes changes: texts, targets, options. [`Analysis`] is a snapshot that answers from any thread;
+//! each answer may be [`Cancelled`] because a change is waiting. Positions are bytes from the start of a file. The
+//! crate reads no file, clock or environment and prints nothing; the caller supplies such facts. No rule of PTX, no
+//! pass and no protocol may enter: it combines results of the query layer with positions.
 
 mod analysis;
 mod calls;

@@ -4,7 +4,7 @@ use oriole_query_macro::query;
 use std::collections::BTreeMap;
 
 use oriole_inputs::{Db, FunctionUnit};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::UnitKind;
 use oriole_syntax::ast::{AstNode, FileDirective, LocDirective};
 
@@ -14,22 +14,22 @@ use crate::{Analysis, Feature, FileId, Range};
 /// A link to a source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// Where it is.
+    /// Its range.
     pub range: Range,
     /// The path as the file states it.
     pub path: String,
-    /// Line, from 1; 0 for none.
+    /// Line, from 1; 0 if there is none.
     pub line: u32,
-    /// Column, from 1; 0 for none.
+    /// Column, from 1; 0 if there is none.
     pub column: u32,
 }
 
-/// A `.loc` of a unit: place, file number, line, column.
+/// A `.loc` of a unit: range, file index, line, column.
 type Line = (Range, u32, u32, u32);
 
 #[query(returns(ref), lru = 2048)]
 fn unit_lines<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Line> {
-    let root = graph::function_tree(db, unit).syntax();
+    let root = files::function_tree(db, unit).syntax();
     let marks = root.descendants().filter_map(LocDirective::cast);
     marks
         .filter_map(|mark| {
@@ -44,11 +44,11 @@ pub(crate) fn links(analysis: &Analysis, file: FileId) -> Vec<Link> {
         return Vec::new();
     };
     let db = &analysis.db;
-    let units = graph::split_file(db, source);
+    let units = files::split_file(db, source);
     let mut paths: BTreeMap<u32, String> = BTreeMap::new();
     let mut all = Vec::new();
     for &unit in units.iter().filter(|unit| unit.kind(db) == UnitKind::DebugSection) {
-        let root = graph::function_tree(db, unit).syntax();
+        let root = files::function_tree(db, unit).syntax();
         for directive in root.descendants().filter_map(FileDirective::cast) {
             let range = trimmed(directive.syntax()).shifted(unit.start(db));
             let (Some(index), Some(path)) = (directive.index(), directive.name()) else { continue };

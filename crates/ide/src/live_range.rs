@@ -1,11 +1,10 @@
-//! The live range of one register of the source, by instructions: from where it is written to where it is last read,
-//! along all ways that control may take.
+//! The live range of one register of the source, by instructions: from its writes to its last reads, along all paths.
 //!
-//! It reads the tree and the names, so that it answers while the text has errors elsewhere. Whatever is not understood
-//! makes the range larger, never smaller.
+//! It reads the tree and the names, so that it answers while the text has errors elsewhere. Unknown code makes the
+//! range larger, never smaller.
 
 use oriole_inputs::{Db, FunctionUnit};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::ast::{self, AstNode};
 
 use crate::Range;
@@ -15,7 +14,7 @@ use crate::names::{Access, DeclarationKind, Meaning, Names, Occurrence};
 struct Step {
     range: Range,
     reads: bool,
-    /// It is written whatever the guard.
+    /// It is written regardless of the guard.
     kills: bool,
     successors: Vec<usize>,
 }
@@ -59,10 +58,10 @@ pub(crate) fn live_range<'db>(
 }
 
 fn steps<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, names: &Names, register: &Occurrence) -> Vec<Step> {
-    let root = graph::function_tree(db, unit).syntax();
+    let root = files::function_tree(db, unit).syntax();
     let instructions: Vec<_> = root.descendants().filter_map(ast::Instruction::cast).collect();
     let ranges: Vec<Range> = instructions.iter().map(|instruction| trimmed(instruction.syntax())).collect();
-    // The first instruction behind a label.
+    // The first instruction after a label.
     let behind = |at: u32| ranges.partition_point(|range| range.start < at);
     let label = |index: u32| {
         let declared = &names.declarations[index as usize];

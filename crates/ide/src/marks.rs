@@ -1,7 +1,7 @@
-//! What compiled code says of the registers of the source: dead, spilled, uniform.
+//! Marks of the registers of the source, from compiled code: dead, spilled, uniform.
 //!
-//! It is here because tokens are coloured while a text does not compile, and by a host that never compiles: marks are plain
-//! data, made of good code, kept by who asks, and laid over the tokens of any later text by the names of function and
+//! Tokens are highlighted while a text does not compile, and by a host that never compiles. So marks are plain data:
+//! made from good code, kept by the caller, and applied to the tokens of any later text by the names of function and
 //! register. A name that means several registers of a function has no marks.
 
 use std::collections::BTreeMap;
@@ -12,16 +12,16 @@ use oriole_hir::SourceMap;
 use oriole_inputs::FunctionUnit;
 use oriole_ori::File;
 use oriole_pipeline::facts::{FunctionFacts, Origin};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::UnitKind;
 
 use crate::names::{Access, DeclarationKind, Names, names};
 use crate::{Analysis, Feature, FileId, Range};
 
-/// What is said of a register.
+/// The marks of a register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct Marks {
-    /// Nothing that it holds reaches an instruction of the machine.
+    /// Its value reaches no machine instruction.
     pub dead: bool,
     /// It is spilled somewhere.
     pub spilled: bool,
@@ -32,7 +32,7 @@ pub struct Marks {
 /// Marks of one function by the name of the register.
 pub(crate) type OfUnit = BTreeMap<Box<str>, Marks>;
 
-/// Marks of the registers of a file, by function. Registers of which nothing is said are left out.
+/// Marks of the registers of a file, by function. Registers without marks are left out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RegisterMarks {
     units: BTreeMap<(UnitKind, Arc<str>), Arc<OfUnit>>,
@@ -44,20 +44,20 @@ impl RegisterMarks {
     }
 }
 
-/// The marks of a file for a chip. A function that does not compile now keeps those that it had.
+/// The marks of a file for a chip. A function that does not compile keeps its earlier marks.
 pub(crate) fn marks(analysis: &Analysis, file: FileId, chip: Chip, before: &RegisterMarks) -> RegisterMarks {
     let mut all = RegisterMarks::default();
     let Some(source) = analysis.ptx(file).filter(|_| analysis.is_on(file, Feature::CodeDiagnostics)) else {
         return all;
     };
     let db = &analysis.db;
-    for &unit in graph::split_file(db, source).iter().filter(|unit| unit.has_code(db)) {
+    for &unit in files::split_file(db, source).iter().filter(|unit| unit.has_code(db)) {
         let key = (unit.kind(db), unit.name(db).clone());
         let known = before.units.get(&key);
         let found = match analysis.compiled(file, unit, chip) {
             Some(shown) if !shown.stale => {
                 let found = of_unit(db, unit, &shown.compiled.facts, &shown.compiled.map);
-                // An equal value is one value.
+                // Equal values are shared.
                 Some(known.filter(|known| ***known == found).cloned().unwrap_or_else(|| Arc::new(found)))
             }
             _ => known.cloned(),
@@ -86,7 +86,7 @@ fn of_unit(
             *known = true;
         }
     }
-    // Somewhere in a uniform register, and somewhere in another one.
+    // In a uniform register somewhere, and in another one elsewhere.
     let mut homes = vec![(false, false); count];
     for home in &facts.homes {
         if let Some(known) = homes.get_mut(home.register as usize) {
@@ -113,9 +113,9 @@ fn of_unit(
     all
 }
 
-/// Registers by name and declaration that are written, and whose values reach no instruction of the machine. A statement
-/// counts if it became code, or if it writes no register, as a store or a branch; then what it reads counts, and with a
-/// register all statements that write it.
+/// Registers by name and declaration that are written, and whose values reach no machine instruction. A statement is
+/// live if it has code, or if it writes no register, as a store or a branch. The registers that it reads are then live,
+/// and with a register all statements that write it.
 fn dead<'a>(
     names: &'a Names,
     facts: &FunctionFacts,
@@ -127,7 +127,7 @@ fn dead<'a>(
             *known = true;
         }
     }
-    // Registers by a number of their own, and what each statement reads and writes.
+    // Registers by index, and the reads and writes of each statement.
     let mut numbers: BTreeMap<(&'a str, Range), usize> = BTreeMap::new();
     let (mut reads, mut writes) = (vec![Vec::new(); has_code.len()], vec![Vec::new(); has_code.len()]);
     for found in &names.occurrences {

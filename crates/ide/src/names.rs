@@ -1,8 +1,8 @@
-//! Every name of a unit: what it means there, and whether it is declared, read or written.
+//! Every name of a unit: its meaning there, and whether it is declared, read or written.
 //!
-//! It is here because navigation, highlighting, renaming, tokens and completion ask the same, and ask it of text that is
-//! half typed: it reads the tree and not the resolved body. The rules of scopes are those of the resolver; what the
-//! module declares is only named, and looked up by who asks.
+//! Navigation, highlighting, renaming, tokens and completion share this, and they query text that is incomplete: it
+//! reads the tree and not the resolved body. The rules of scopes are those of the resolver; names of the module are
+//! left for the caller to look up.
 
 mod access;
 
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use oriole_inputs::{Db, FunctionUnit};
 use oriole_ptx::SpecialRegister;
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::ast::{self, AstNode, DeclarationHead, Item, Operand, Statement};
 use oriole_syntax::{NodeRef, TokenRef};
 use rustc_hash::FxHashMap;
@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use crate::Range;
 use access::Accesses;
 
-/// How a name is used.
+/// The use of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Access {
     /// It is declared here.
@@ -32,12 +32,12 @@ pub enum Access {
     Call,
 }
 
-/// What kind of thing a declaration of a function declares.
+/// The kind of a declaration in a function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum DeclarationKind {
     /// A register.
     Register,
-    /// So many registers, named with numbers.
+    /// This many registers, with numbered names.
     Registers(u64),
     /// A variable of the body.
     Variable,
@@ -56,28 +56,28 @@ pub(crate) enum DeclarationKind {
 /// A declaration inside a function. Ranges count from the start of the unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Declaration {
-    /// The name as written; of a range of registers what is before the number.
+    /// The name as written; of a range of registers the prefix.
     pub name: Arc<str>,
-    /// What it is.
+    /// The kind.
     pub kind: DeclarationKind,
     /// The name.
     pub range: Range,
     /// The statement or parameter.
     pub full: Range,
-    /// State space and type in words, as `.reg .b32`; empty for labels.
+    /// State space and type as text, as `.reg .b32`; empty for labels.
     pub detail: String,
     /// Type without its dot; empty for labels.
     pub ty: String,
-    /// Where it is visible.
+    /// The scope.
     pub scope: Range,
 }
 
-/// What a name means.
+/// The meaning of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) enum Meaning {
     /// A declaration of this unit, by index.
     Local(u32),
-    /// Something that the module declares, or nothing.
+    /// A name that the module declares, or an undeclared one.
     Module,
     /// A special register or a constant of the language.
     Special,
@@ -86,13 +86,13 @@ pub(crate) enum Meaning {
 /// A name in the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Occurrence {
-    /// Where it is, from the start of the unit.
+    /// The range, from the start of the unit.
     pub range: Range,
     /// The name.
     pub name: Arc<str>,
-    /// What it means.
+    /// The meaning.
     pub meaning: Meaning,
-    /// How it is used.
+    /// The use.
     pub access: Access,
     /// The instruction or declaration that it is in, for lists of uses.
     pub statement: Range,
@@ -108,13 +108,13 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// The name at a position, also right behind it.
+    /// The name at a position, also right after it.
     pub fn at(&self, at: u32) -> Option<&Occurrence> {
         let behind = self.occurrences.partition_point(|found| found.range.start <= at);
         self.occurrences[..behind].last().filter(|found| found.range.touches(at))
     }
 
-    /// All places where the same thing is named.
+    /// All occurrences of the same declaration.
     pub fn same<'a>(&'a self, wanted: &'a Occurrence) -> impl Iterator<Item = &'a Occurrence> {
         self.occurrences.iter().filter(move |found| match wanted.meaning {
             Meaning::Local(_) => found.meaning == wanted.meaning && found.name == wanted.name,
@@ -124,7 +124,7 @@ impl Names {
         })
     }
 
-    /// The declaration that a name means.
+    /// The declaration that a name refers to.
     pub fn declaration(&self, occurrence: &Occurrence) -> Option<&Declaration> {
         match occurrence.meaning {
             Meaning::Local(index) => self.declarations.get(index as usize),
@@ -146,12 +146,12 @@ impl Names {
 /// The names of a unit.
 #[query(returns(ref))]
 pub(crate) fn names<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Names {
-    build(graph::function_tree(db, unit).unit(), Builder::default())
+    build(files::function_tree(db, unit).unit(), Builder::default())
 }
 
-/// What a question about one name needs of the names of a unit: all declarations, and of the other names at least those that
-/// are spelled like it and those that jumps mention. In a large kernel that is little, and it is found without reading most
-/// of the tree, which counts when somebody points at a name right behind a keystroke.
+/// The names of a unit as far as a query about one name needs them: all declarations, and of the other names at least
+/// those with this spelling and those that jumps mention. In a large kernel these are few, and they are found without
+/// reading most of the tree, which matters for a query right after a keystroke.
 pub(crate) fn names_like<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, spelling: &str) -> Names {
     let text = unit.text(db);
     let wanted = if spelling.is_empty() {
@@ -159,7 +159,7 @@ pub(crate) fn names_like<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, spelling
     } else {
         text.match_indices(spelling).map(|(at, _)| at as u32).collect()
     };
-    build(graph::function_tree(db, unit).unit(), Builder { wanted: Some(wanted), ..Builder::default() })
+    build(files::function_tree(db, unit).unit(), Builder { wanted: Some(wanted), ..Builder::default() })
 }
 
 fn build<'t>(tree: ast::Unit<'t>, mut builder: Builder<'t>) -> Names {
@@ -197,7 +197,7 @@ struct Builder<'t> {
     scopes: Vec<Scope<'t>>,
     interned: FxHashMap<&'t str, Arc<str>>,
     accesses: Accesses,
-    /// Bytes of the unit, ascending: instructions that hold none of them and do not jump are left out.
+    /// Bytes of the unit, ascending: instructions that contain none of them and do not jump are left out.
     wanted: Option<Vec<u32>>,
 }
 
@@ -507,13 +507,13 @@ top:
 }
 ";
 
-    /// Whatever somebody points at: the answer from a part of the names is the one from all of them.
+    /// A query at any name gives the same answer from a part of the names as from all of them.
     #[test]
     fn names_like_one_answer_for_it() {
         let db = Database::default();
         let file = SourceFile::open(&db, KERNEL);
         let mut asked = 0;
-        for &unit in graph::split_file(&db, file) {
+        for &unit in files::split_file(&db, file) {
             let all = names(&db, unit);
             for at in 0..=unit.text(&db).len() as u32 {
                 let found = all.at(at);

@@ -2,7 +2,7 @@
 
 use oriole_inputs::{Db, SourceFile};
 use oriole_ptx::SpecialRegister;
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::SyntaxKind;
 
 use crate::analysis::Located;
@@ -10,7 +10,7 @@ use crate::cursor::{Spot, spot};
 use crate::names::{Access, DeclarationKind, Meaning, Names, Occurrence, names, names_like};
 use crate::{Analysis, Edit, FileId, Range};
 
-/// Where something is declared.
+/// The declaration of a name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Target {
     /// The file.
@@ -19,29 +19,29 @@ pub struct Target {
     pub range: Range,
     /// The whole declaration.
     pub full: Range,
-    /// The name that was asked for.
+    /// The name at the query.
     pub origin: Range,
 }
 
-/// A place that names something.
+/// A use of a name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Reference {
     /// The file.
     pub file: FileId,
     /// The name.
     pub range: Range,
-    /// How it is used.
+    /// The kind of use.
     pub access: Access,
 }
 
-/// Why something cannot be renamed.
+/// The reason why a name cannot be renamed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RenameError {
-    /// No name is there, or one of the language.
+    /// There is no name, or it is one of the language.
     NoName,
-    /// The text is no name.
+    /// The text is not a name.
     BadName(String),
-    /// Another thing has that name where this one is used.
+    /// The name is in use where this one is used.
     Taken(String),
     /// It is one of a range of registers; the new name must be free of it.
     Range(String),
@@ -72,7 +72,7 @@ impl std::error::Error for RenameError {}
 pub(crate) struct Named<'a> {
     pub located: Located<'a>,
     pub spot: Spot<'a>,
-    /// Those of the unit that have to do with the name.
+    /// The names of the unit that are relevant to the name.
     pub names: Names,
     pub occurrence: Occurrence,
 }
@@ -83,7 +83,7 @@ pub(crate) fn named<'a>(analysis: &'a Analysis, file: FileId, at: u32) -> Option
     let spot = spot(db, located.source, located.at)?;
     named_at(db, located, spot).or_else(|| {
         // At the border of two units the name may begin the second one.
-        let units = graph::split_file(db, located.source);
+        let units = files::split_file(db, located.source);
         let next = units.iter().copied().find(|unit| unit.start(db) == located.at)?;
         named_at(db, located, Spot { unit: next, start: located.at, at: 0 })
     })
@@ -115,9 +115,9 @@ pub(crate) fn definition(analysis: &Analysis, file: FileId, at: u32) -> Vec<Targ
     places.into_iter().filter_map(|(range, full)| target(range, full)).collect()
 }
 
-/// Where the module declares a name: where it is defined, or else declared first.
+/// The declarations of a name in the module: the definition, or else the first declaration.
 fn declarations(db: &dyn Db, source: SourceFile, name: &str) -> Vec<(Range, Range)> {
-    let Some(unit) = graph::definition(db, source, name.into()) else { return Vec::new() };
+    let Some(unit) = files::definition(db, source, name.into()) else { return Vec::new() };
     let start = unit.start(db);
     let declares = |found: &&Occurrence| {
         found.meaning == Meaning::Module && found.access == Access::Declare && &*found.name == name
@@ -133,7 +133,7 @@ pub(crate) fn references(analysis: &Analysis, file: FileId, at: u32) -> Vec<Refe
         Meaning::Module => {
             let db = &analysis.db;
             let mut all = Vec::new();
-            for &unit in graph::split_file(db, named.located.source) {
+            for &unit in files::split_file(db, named.located.source) {
                 let start = unit.start(db);
                 for found in names(db, unit).same(&named.occurrence) {
                     if let Some(range) = named.located.up(found.range.shifted(start)) {
@@ -221,7 +221,7 @@ pub(crate) fn rename(
     }
     let db = &analysis.db;
     let module = named.occurrence.meaning == Meaning::Module;
-    let taken = module && graph::definition(db, named.located.source, new.into()).is_some();
+    let taken = module && files::definition(db, named.located.source, new.into()).is_some();
     let in_the_way = |found: &Names| {
         let meant = found.occurrences.iter().any(|found| *found.name == *new);
         let declared = found.declarations.iter().any(|found| match found.kind {
@@ -231,7 +231,7 @@ pub(crate) fn rename(
         meant || declared
     };
     let mut edits = Vec::new();
-    let units = graph::split_file(db, named.located.source);
+    let units = files::split_file(db, named.located.source);
     for &unit in units.iter().filter(|&&unit| module || unit == named.spot.unit) {
         let names = names(db, unit);
         let mut same = names.same(&named.occurrence).peekable();
@@ -246,7 +246,7 @@ pub(crate) fn rename(
     Ok(edits)
 }
 
-/// The number of a register of a range, by its name.
+/// The index of a register of a range, by its name.
 fn member(name: &str, prefix: &str) -> Option<u64> {
     let number = name.strip_prefix(prefix)?;
     let plain = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,13 +1,13 @@
-//! What the last edit made run again, and why, in plain data.
+//! The queries that the last edit caused to run, and the causes, in plain data.
 
 use oriole_inputs::{Cause, Edit, Execution};
 
-/// What an edit made run.
+/// The queries that an edit caused to run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recomputed {
     /// The queries in the order in which they began.
     pub queries: Vec<Ran>,
-    /// How many ran beyond those.
+    /// Number of queries beyond those.
     pub left_out: usize,
 }
 
@@ -16,22 +16,22 @@ pub struct Recomputed {
 pub struct Ran {
     /// The query.
     pub what: Query,
-    /// Why; `None` if all that it read was as before the edit: its result had never been asked for, or was dropped.
+    /// The cause; `None` if no dependency changed: the result had never been requested, or was evicted.
     pub because: Option<Because>,
 }
 
-/// A query, and what it is about.
+/// A query with its key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Query {
     /// Its name in the query graph.
     pub name: &'static str,
     /// The kind and name of the unit; empty if it is about no unit.
     pub unit: String,
-    /// The chip; empty if it is about none.
+    /// The chip; empty if the query has none.
     pub chip: String,
 }
 
-/// What made a query run.
+/// The cause of an execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Because {
     /// The result of another query changed.

@@ -20,17 +20,17 @@ pub struct SassRow {
     pub text: String,
     /// Cycles until the next instruction may issue.
     pub stall: u8,
-    /// The warp gives way.
+    /// The warp yields.
     pub yields: bool,
     /// Scoreboard that is released when the results are written.
     pub write_barrier: Option<u8>,
     /// Scoreboard that is released when the sources are read.
     pub read_barrier: Option<u8>,
-    /// Scoreboards that are waited for, bit n for number n.
+    /// Scoreboards to wait for, bit n for scoreboard n.
     pub wait_mask: u8,
     /// The kernel or the function whose clone it belongs to.
     pub function: String,
-    /// The statement that it stems from, where that is in the file now.
+    /// The statement that it comes from, in the current file.
     pub source: Option<Range>,
     /// General, uniform and predicate registers that are live at its statement.
     pub live: Option<(u16, u16, u16)>,
@@ -38,7 +38,7 @@ pub struct SassRow {
     pub loop_depth: u8,
     /// It stores or reloads a spilled register.
     pub spill: bool,
-    /// Why it stalls or waits, one sentence each.
+    /// Reasons for its stalls and waits, one sentence each.
     pub why: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ pub struct SassListing {
 }
 
 impl SassListing {
-    /// The listing as text, one line a row behind a line that says what it is.
+    /// The listing as text, one line a row after a title line.
     pub fn text(&self) -> String {
         let stale = if self.stale { ", stale: the text does not compile" } else { "" };
         let mut out =
@@ -92,7 +92,7 @@ pub(crate) fn listing(analysis: &Analysis, file: FileId, kernel: &str, chip: Chi
     let (image, mut stale) = analysis.image(file, unit, chip)?;
     let mut rows: Vec<SassRow> = Vec::with_capacity(image.image.code.len());
     let shape = chip.words();
-    // What the chip asks for at the entry is no member's.
+    // The prologue that the chip requires belongs to no member.
     for index in 0..shape.index(image.image.own_start) {
         let word = image.image.code[index as usize];
         let mut row = plain(chip, shape.address(index), word, oriole_sass::decode(chip, word).ok().as_ref());
@@ -104,7 +104,7 @@ pub(crate) fn listing(analysis: &Analysis, file: FileId, kernel: &str, chip: Chi
             image.members.get(at + 1).map_or(image.image.code.len(), |next| shape.index(next.1) as usize);
         let member = analysis.code_unit(file, name);
         let shown = member.and_then(|unit| analysis.compiled(file, unit, chip));
-        // Words and facts belong together only if both are of one state of the text.
+        // Words and facts match only if both are of one state of the text.
         let shown =
             shown.filter(|shown| shown.compiled.facts.words.len() == end - shape.index(*start) as usize);
         stale |= shown.as_ref().is_some_and(|shown| shown.stale);
@@ -126,7 +126,7 @@ pub(crate) fn listing(analysis: &Analysis, file: FileId, kernel: &str, chip: Chi
     Some(SassListing { kernel: kernel.to_owned(), chip, stale, rows })
 }
 
-/// A row by the word alone.
+/// A row from the word alone.
 pub(crate) fn plain(
     chip: Chip,
     address: u32,
@@ -200,7 +200,7 @@ fn why(wait: &Wait, stall: u8, name: &dyn Fn(u32) -> String) -> String {
     }
 }
 
-/// Pipe and latency of an instruction in words; `model` are the latencies of its chip, if they are known.
+/// Pipe and latency of an instruction as text; `model` has the latencies of its chip, if they are known.
 pub(crate) fn timing(chip: Chip, model: Option<&Model>, instruction: &Instruction) -> String {
     const UNITS: [(Unit, &str); oriole_latency::UNITS] = [
         (Unit::Alu, "ALU"),
@@ -231,7 +231,7 @@ pub(crate) fn timing(chip: Chip, model: Option<&Model>, instruction: &Instructio
             (ResultPart::UniformPredicate, Slot::UniformPredicate),
         ];
         let mut written = Vec::new();
-        // An instruction without a form has no results to speak of.
+        // An instruction without a form has no results.
         let _ = oriole_sass::accesses_of(chip, instruction, |access| {
             if let Access::Write { part, .. } = access {
                 written.push(part);

@@ -1,7 +1,7 @@
-//! The ranges round a position, each inside the next: word, operand, instruction, scope, function, file.
+//! The ranges around a position, each inside the next: word, operand, instruction, scope, function, file.
 
 use oriole_inputs::Db;
-use oriole_queries::graph;
+use oriole_queries::files;
 
 use crate::cursor::{spot, token_range, trimmed};
 use crate::{Analysis, FileId, Range};
@@ -18,7 +18,7 @@ pub(crate) fn selection(analysis: &Analysis, file: FileId, at: u32) -> Vec<Range
             inner.push(token_range(path.token));
             inner.extend(path.ancestors().map(trimmed));
         } else {
-            inner.push(trimmed(graph::function_tree(db, spot.unit).syntax()));
+            inner.push(trimmed(files::function_tree(db, spot.unit).syntax()));
         }
         ranges.extend(inner.into_iter().filter_map(|range| located.up(range.shifted(spot.start))));
         ranges.extend(located.snippet.map(|snippet| snippet.host));
@@ -27,7 +27,7 @@ pub(crate) fn selection(analysis: &Analysis, file: FileId, at: u32) -> Vec<Range
         ranges.push(Range::new(0, data.text.len() as u32));
     }
     ranges.retain(|range| range.touches(at));
-    // Each must hold the one before.
+    // Each must contain the one before.
     let mut chain: Vec<Range> = Vec::new();
     for range in ranges {
         if chain.last().is_none_or(|last| range.holds(*last) && range != *last) {

@@ -1,14 +1,14 @@
 //! The outline of a file and the search for names over all files.
 
 use oriole_inputs::{Db, FunctionUnit, SourceFile};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::UnitKind;
 
 use crate::analysis::Located;
 use crate::names::{Access, DeclarationKind, Meaning, names};
 use crate::{Analysis, Feature, FileId, Language, Range};
 
-/// What a symbol is.
+/// The kind of a symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum SymbolKind {
     /// A kernel.
@@ -27,20 +27,20 @@ pub enum SymbolKind {
     Snippet,
 }
 
-/// Something that is declared.
+/// A declaration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Symbol {
     /// Name.
     pub name: String,
-    /// Type, space or signature in words.
+    /// Type, space or signature as text.
     pub detail: String,
-    /// What it is.
+    /// The kind.
     pub kind: SymbolKind,
     /// All of it.
     pub full: Range,
     /// Its name.
     pub range: Range,
-    /// What it holds.
+    /// The symbols inside of it.
     pub children: Vec<Symbol>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn symbols(analysis: &Analysis, file: FileId) -> Vec<Symbol> {
     let db = &analysis.db;
     let mut all = Vec::new();
     for (number, located) in analysis.sources(file).into_iter().enumerate() {
-        let inner: Vec<Symbol> = graph::split_file(db, located.source)
+        let inner: Vec<Symbol> = files::split_file(db, located.source)
             .iter()
             .flat_map(|&unit| unit_symbols(db, unit, located, true))
             .collect();
@@ -70,7 +70,7 @@ pub(crate) fn symbols(analysis: &Analysis, file: FileId) -> Vec<Symbol> {
     all
 }
 
-/// The name in its source of C++ or Rust, if it has one, and the signature of a function in words.
+/// The name in its C++ or Rust source, if it has one, and the signature of a function as text.
 pub(crate) fn described(db: &dyn Db, unit: FunctionUnit<'_>) -> String {
     let signature = signature(db, unit);
     match crate::demangle::readable(unit.name(db)) {
@@ -79,9 +79,9 @@ pub(crate) fn described(db: &dyn Db, unit: FunctionUnit<'_>) -> String {
     }
 }
 
-/// The signature of a function in words.
+/// The signature of a function as text.
 pub(crate) fn signature(db: &dyn Db, unit: FunctionUnit<'_>) -> String {
-    let Some(info) = graph::signature(db, unit) else { return String::new() };
+    let Some(info) = files::signature(db, unit) else { return String::new() };
     let list = |parameters: &[oriole_hir::Parameter]| {
         let one = |parameter: &oriole_hir::Parameter| match parameter.length {
             Some(length) => format!("{}[{length}]", parameter.ty),
@@ -160,16 +160,16 @@ fn unit_symbols(db: &dyn Db, unit: FunctionUnit<'_>, located: Located<'_>, deep:
     .collect()
 }
 
-/// Space, type and size of a module's variable in words.
+/// Space, type and size of a module's variable as text.
 pub(crate) fn variable_detail(db: &dyn Db, unit: FunctionUnit<'_>, name: &str) -> String {
-    let found = graph::globals(db, unit).iter().find(|(known, _)| **known == *name);
+    let found = files::globals(db, unit).iter().find(|(known, _)| **known == *name);
     found.map_or_else(String::new, |(_, info)| {
         let vector = if info.vector > 1 { format!(" .v{}", info.vector) } else { String::new() };
         format!(".{}{vector} {}, {} bytes, aligned to {}", info.space.name(), info.ty, info.size, info.align)
     })
 }
 
-/// Whether the letters are in the name in this order, whatever their case, or in what it is called in its source.
+/// Whether the letters are in the name or in its source name in this order, case-insensitively.
 fn matches(query: &str, name: &str) -> bool {
     let in_order = |name: &str| {
         let mut letters = name.chars().map(|letter| letter.to_ascii_lowercase());
@@ -178,7 +178,7 @@ fn matches(query: &str, name: &str) -> bool {
     in_order(name) || crate::demangle::readable(name).is_some_and(|readable| in_order(&readable))
 }
 
-/// Most answers to a search.
+/// Maximum number of search results.
 const MOST: usize = 512;
 
 pub(crate) fn workspace_symbols(analysis: &Analysis, query: &str) -> Vec<(FileId, Symbol)> {
@@ -190,7 +190,7 @@ pub(crate) fn workspace_symbols(analysis: &Analysis, query: &str) -> Vec<(FileId
         }
         let source: SourceFile = data.source;
         let located = Located { source, at: 0, snippet: None };
-        for &unit in graph::split_file(db, source) {
+        for &unit in files::split_file(db, source) {
             let several = unit.kind(db) == UnitKind::Variable;
             if !several && !matches(query, unit.name(db)) {
                 continue;

@@ -5,7 +5,7 @@
 pub struct Range {
     /// First byte.
     pub start: u32,
-    /// First byte behind.
+    /// First byte after.
     pub end: u32,
 }
 
@@ -30,7 +30,7 @@ impl Range {
         self.start == self.end
     }
 
-    /// Whether a position is in the range or at its end: a cursor behind a word still means the word.
+    /// Whether a position is in the range or at its end: a cursor after a word still selects the word.
     pub const fn touches(self, at: u32) -> bool {
         self.start <= at && at <= self.end
     }
@@ -42,12 +42,12 @@ impl Range {
             || other.is_empty() && self.touches(other.start)
     }
 
-    /// Whether the other lies inside.
+    /// Whether the other is inside.
     pub const fn holds(self, other: Range) -> bool {
         self.start <= other.start && other.end <= self.end
     }
 
-    /// The same range, `by` bytes further on.
+    /// This range, `by` bytes further on.
     pub const fn shifted(self, by: u32) -> Range {
         Range { start: self.start.saturating_add(by), end: self.end.saturating_add(by) }
     }
@@ -64,12 +64,12 @@ impl From<oriole_diagnostics::Span> for Range {
     }
 }
 
-/// An edit that an answer proposes: the ranges of one list count in the text as it is, and do not overlap.
+/// A proposed edit: the ranges of one list refer to the current text, and do not overlap.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Edit {
-    /// What is replaced.
+    /// The replaced range.
     pub range: Range,
-    /// What is there afterwards.
+    /// The new text.
     pub text: String,
 }
 
@@ -100,12 +100,12 @@ impl Edit {
     }
 }
 
-/// A change that has happened to a text. The ranges of a list count in the text as the changes before left it.
+/// A change of a text. The ranges of a list refer to the text after the changes before.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Change {
-    /// What was replaced; the whole text if `None`.
+    /// The replaced range; `None` for the whole text.
     pub range: Option<Range>,
-    /// What is there now.
+    /// The new text.
     pub text: String,
 }
 

@@ -1,8 +1,8 @@
-//! Semantic tokens: what each word is, found unit by unit and kept so.
+//! Semantic tokens: the kind of each word, found and memoized unit by unit.
 
 use oriole_inputs::{Db, FunctionUnit};
 use oriole_ptx::{Opcode, Type};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_query_macro::query;
 use oriole_syntax::{NodeOrToken, SyntaxKind, TokenRef, ast};
 
@@ -11,7 +11,7 @@ use crate::marks::{Marks, OfUnit, RegisterMarks};
 use crate::names::{Access, DeclarationKind, Meaning, Names, names};
 use crate::{Analysis, Feature, FileId, Range};
 
-/// What a word is.
+/// The kind of a word.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum TokenKind {
     /// A directive: `.reg`, `.entry`.
@@ -70,7 +70,7 @@ impl TokenKind {
     ];
 }
 
-/// What else can be said of a word.
+/// Modifiers of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct TokenModifiers {
     /// It is declared here.
@@ -81,18 +81,18 @@ pub struct TokenModifiers {
     pub readonly: bool,
     /// The module declares it.
     pub module: bool,
-    /// What compiled code says of a register.
+    /// Marks of a register, from compiled code.
     pub marks: Marks,
 }
 
-/// A word with what it is.
+/// A word with its kind.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Token {
-    /// Where; never over the end of a line.
+    /// The range, within one line.
     pub range: Range,
-    /// What it is.
+    /// The kind.
     pub kind: TokenKind,
-    /// What else.
+    /// The modifiers.
     pub modifiers: TokenModifiers,
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn tokens(
         }
     }
     if analysis.ptx(file).is_none() {
-        // Pieces of a literal may come from several places; each byte of the host is coloured once.
+        // Pieces of a literal may come from several places; each byte of the host is highlighted once.
         all.sort();
         let mut end = 0;
         all.retain(|token| {
@@ -136,7 +136,7 @@ pub(crate) fn tokens(
     all
 }
 
-/// What is said of a register's token.
+/// The marks of a register's token.
 fn marks_of(token: &Token, text: &str, known: &OfUnit) -> Marks {
     match token.kind {
         TokenKind::Register | TokenKind::Predicate => {
@@ -148,7 +148,7 @@ fn marks_of(token: &Token, text: &str, known: &OfUnit) -> Marks {
 
 #[query(returns(ref), lru = 2048)]
 fn unit_tokens<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Token> {
-    let root = graph::function_tree(db, unit).syntax();
+    let root = files::function_tree(db, unit).syntax();
     let names = names(db, unit);
     let text = unit.text(db);
     let mut next = 0;
@@ -176,7 +176,7 @@ fn unit_tokens<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Token> {
         let here = names.occurrences.get(next).filter(|found| found.range.meets(range) && !range.is_empty());
         let described = match here {
             Some(found) => {
-                // `%tid.x` is two tokens and one name; it is told at the first.
+                // `%tid.x` is two tokens and one name, which is emitted at the first.
                 if found.range.start < range.start {
                     continue;
                 }
@@ -242,7 +242,7 @@ fn name_token<'db>(
         },
         Meaning::Module => {
             let file = unit.file(db);
-            match graph::definition(db, file, found.name.clone()) {
+            match files::definition(db, file, found.name.clone()) {
                 Some(other) if other.kind(db) == oriole_syntax::UnitKind::Variable => TokenKind::Variable,
                 Some(_) => TokenKind::Function,
                 None if found.access == Access::Call => TokenKind::Function,
@@ -253,7 +253,7 @@ fn name_token<'db>(
     (kind, modifiers)
 }
 
-/// What a word is that names nothing.
+/// The kind of a word that names nothing.
 fn word(token: TokenRef<'_>, in_opcode: bool) -> Option<TokenKind> {
     Some(match token.kind() {
         SyntaxKind::COMMENT | SyntaxKind::LINE_MARKER => TokenKind::Comment,

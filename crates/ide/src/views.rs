@@ -1,8 +1,8 @@
-//! Views of the insides: the syntax tree, the intermediate representation after a phase, counts of queries.
+//! Views of internals: the syntax tree, the intermediate representation after a phase, counts of queries.
 
 use oriole_chip::Chip;
 use oriole_pipeline::Work;
-use oriole_queries::{Failed, graph};
+use oriole_queries::{Failed, files};
 use oriole_syntax::{ElementRef, NodeOrToken};
 
 use crate::cursor::units_in;
@@ -13,15 +13,15 @@ use crate::{Analysis, FileId, Range};
 pub struct TreeNode {
     /// Its kind, as `INSTRUCTION`.
     pub kind: String,
-    /// Where it is.
+    /// The range.
     pub range: Range,
-    /// The text of a token; nothing for a node.
+    /// The text of a token; `None` for a node.
     pub text: Option<String>,
-    /// What a node holds, white space left out.
+    /// The children of a node, without white space.
     pub children: Vec<TreeNode>,
 }
 
-/// How often a query was executed.
+/// Execution count of a query.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QueryCount {
     /// The query.
@@ -36,13 +36,13 @@ pub(crate) fn syntax_tree(analysis: &Analysis, file: FileId, range: Option<Range
     let wanted = range.unwrap_or(Range::new(0, u32::MAX));
     units_in(db, source, wanted)
         .filter_map(|(unit, start)| {
-            let root = graph::function_tree(db, unit).syntax();
+            let root = files::function_tree(db, unit).syntax();
             node(NodeOrToken::Node(root), start, wanted)
         })
         .collect()
 }
 
-/// The tree below an element, without what lies outside of the range. The parser bounds how deep it may be.
+/// The tree below an element, without elements outside of the range. The parser bounds its depth.
 fn node(element: ElementRef<'_>, start: u32, wanted: Range) -> Option<TreeNode> {
     let (kind, span) = match element {
         NodeOrToken::Node(node) => (node.kind(), node.span()),
@@ -73,15 +73,15 @@ pub struct PhaseInfo {
     pub group: &'static str,
     /// The lowest optimization level at which it acts.
     pub level: u8,
-    /// What it does.
+    /// The description.
     pub doc: &'static str,
-    /// What is done of it: `done`, `done by` another phase or stage, `not for compute` or `not yet`.
+    /// The state of its implementation: `done`, `done by` another phase or stage, `not for compute` or `not yet`.
     pub state: String,
-    /// Why there is no Ori to show after it; nothing if there is.
+    /// The reason why there is no Ori to show after it; `None` if there is.
     pub no_ori: Option<String>,
 }
 
-/// Every phase in the order of numbers, with whether there is Ori to show after it.
+/// Every phase in the order of numbers, and whether there is Ori to show after it.
 pub fn phases() -> Vec<PhaseInfo> {
     let info = |phase: &oriole_pipeline::Phase| PhaseInfo {
         number: phase.number,

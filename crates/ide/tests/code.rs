@@ -1,4 +1,4 @@
-//! What an editor shows of compiled code: hints, lenses, machine code, what is live, inner views, cubins.
+//! Compiled code in an editor: hints, lenses, machine code, live values, internal views, cubins.
 
 use crate::support::{LOOP, fixture_in, kernel, kernel_text, scrub, show};
 use expect_test::expect;
@@ -40,7 +40,7 @@ fn hints_and_lenses() {
         4: "k" sm_#: # registers, # B shared, # B stack, # spills, #/# warps at # threads, ~# cycles
     "#]]
     .assert_eq(&hints(&fixture, &fixture.text));
-    // After a mistake what was known stays, marked, and moves with the text; the statement that was touched has none.
+    // After an error earlier results stay, marked as stale, and move with the text; the edited statement has none.
     let at = fixture.text.find("add.u32").unwrap();
     let changed =
         format!("{}// a line\n    add.u32 %r3 %r3{}", &fixture.text[..at], &fixture.text[at + 12..]);
@@ -78,7 +78,7 @@ fn figures_say_why() {
     let all = Range::new(0, fixture.text.len() as u32);
     let hints = analysis.hints(fixture.file, all, HintOptions::default()).unwrap();
     assert!(hints.iter().flat_map(|hint| &hint.why).any(|why| why.contains("reads")));
-    // More values than registers: the lens, the diagnostic and the hint say whose are spilled.
+    // More values than registers: the lens, the diagnostic and the hint name the spilled values.
     let mut body = String::from("    .reg .f32 %x<64>;\n    ld.param.u64 %d1, [p];\n");
     (0..40).for_each(|at| body.push_str(&format!("    ld.volatile.global.f32 %x{at}, [%d1+{}];\n", 4 * at)));
     (0..40).for_each(|at| {
@@ -113,7 +113,7 @@ fn sass() {
     let mut fixture = kernel(LOOP);
     let found = fixture.analysis().sass(fixture.file, "k", Chip::SM_90).unwrap().unwrap();
     assert!(!found.stale && found.rows.iter().enumerate().all(|(at, row)| row.address as usize == 16 * at));
-    // What must be there whatever the scheduler does: the store, the branch and the end, each with its statement.
+    // Independent of the scheduler: the store, the branch and the end, each with its statement.
     let mut out = String::new();
     for row in &found.rows {
         let mnemonic = row.text.split([' ', '.']).find(|word| !word.starts_with('@')).unwrap_or_default();
@@ -131,13 +131,13 @@ fn sass() {
     assert!(found.rows.iter().any(|row| row.why.iter().any(|why| why.contains("because"))));
     assert!(found.rows.iter().any(|row| row.loop_depth == 1 && row.live.is_some_and(|live| live.0 > 0)));
     assert!(found.text().starts_with("// k for sm_90, "));
-    // While the text does not compile, the last good code stays and says so; its map follows the text.
+    // While the text does not compile, the last good code stays, marked as stale; its map follows the text.
     let changed =
         fixture.text.replace("    ld.param.u64", "// one\n    ld.param.u64").replace("ret;", "rett;");
     fixture.host.change(fixture.file, &[Change { range: None, text: changed.clone() }]);
     let stale = fixture.analysis().sass(fixture.file, "k", Chip::SM_90).unwrap().unwrap();
     assert!(stale.stale && stale.text().contains("stale") && stale.rows.len() == found.rows.len());
-    // What was never good has nothing to show.
+    // A kernel that never compiled has nothing to show.
     fixture.host.change(fixture.file, &[Change { range: None, text: changed.replace("entry k", "entry z") }]);
     assert_eq!(fixture.analysis().sass(fixture.file, "z", Chip::SM_90).unwrap(), None);
 }

@@ -1,4 +1,4 @@
-//! The example of `docs/embedding.md`, run; and hosts that must not know of each other.
+//! The example of `docs/embedding.md`, run; and hosts that are independent of each other.
 
 #[path = "../examples/embed.rs"]
 mod embed;
@@ -11,7 +11,7 @@ use oriole_ide::{AnalysisHost, Language, Settings, SettingsId};
 fn a_session_answers_or_is_cancelled() {
     let reports = session(12);
     assert_eq!(reports.len(), 24);
-    // The last revision has no change behind it that could cancel it.
+    // The last revision has no change after it that could cancel it.
     let last = |report: &&Report| match report {
         Report::Diagnostics(11, found) => *found == 0,
         Report::Code(11, found) => found.is_ok_and(|rows| rows > 0),
@@ -73,7 +73,7 @@ fn a_cancelled_snapshot_says_so() {
     assert!(host.analysis().diagnostics(file).is_ok());
 }
 
-/// Going back to a target or a level computes nothing again.
+/// Going back to a target or a level recomputes nothing.
 #[test]
 fn settings_of_a_file_change_what_they_must() {
     let mut host = AnalysisHost::counting();

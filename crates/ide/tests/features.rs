@@ -54,7 +54,7 @@ fn check_hover(fixture: crate::support::Fixture, expected: Expect) {
     let found = fixture.analysis().hover(fixture.file, fixture.at).unwrap();
     let text =
         found.map_or("nothing".to_owned(), |hover| format!("{}\n{}", fixture.show(hover.range), hover.text));
-    // Of machine code only that it is there: which one it is, is not the editor's business.
+    // For machine code only its presence: its contents are not the editor's concern.
     let line = |line: &str| match line {
         line if line.starts_with("* `") && line.contains(" pipe, ") => "* machine code".to_owned(),
         line if line.starts_with("* on sm_90:") => scrub(line),

@@ -1,5 +1,5 @@
-//! Every form of an instruction that compiles for a chip has a hover, and each of its words is offered where it may stand; what
-//! is told of matrix instructions.
+//! Every form of an instruction that compiles for a chip has a hover, and each of its words is offered at its place;
+//! and the reports about descriptors of matrix instructions.
 
 use crate::support::fixture;
 use expect_test::expect;
@@ -51,7 +51,7 @@ fn every_form_has_a_hover() {
         let words: Vec<String> = row.slots.iter().flat_map(needed).collect();
         let words: String = words.iter().map(|word| format!(".{word}")).collect();
         let most = row.operands.len();
-        // Operands that belong to words that are not written are not there.
+        // Operands of words that are not written are absent.
         let told = (0..=most).rev().any(|operands| {
             let operands = vec!["x"; operands].join(", ");
             let text = format!("{HEAD}.entry k() {{ $0{}{words} {operands}; }}", row.opcode.name());
@@ -161,7 +161,7 @@ fn descriptors_are_read() {
         * base offset: `0`
         * swizzle: 128 bytes"#]]
     .assert_eq(&descriptors(&text.replace("left, right, 1", "left, ri$0ght, 1")));
-    // Where the register is made, it is what it will be for its reader.
+    // At its definition, it is shown as a descriptor for its reader.
     expect![[r#"
         At line 19 a matrix descriptor:
         * start address: not known, a multiple of 1024 bytes
@@ -170,7 +170,7 @@ fn descriptors_are_read() {
         * base offset: `0`
         * swizzle: 128 bytes"#]]
     .assert_eq(&descriptors(&text.replace("add.s64 right", "add.s64 ri$0ght")));
-    // On the second way round the loop an address may have become anything.
+    // In the second iteration of the loop an address is unknown.
     let carried = text
         .replace("left, right, 1", "left, ri$0ght, 1")
         .replace(
@@ -201,7 +201,7 @@ fn descriptors_are_read() {
     assert_eq!(descriptors(&text.replace("bfe.u32 x", "bfe.u32 x$0")), "");
 }
 
-/// The warnings of descriptors that mean nothing.
+/// The warnings of invalid descriptors.
 fn told(text: &str) -> String {
     let fixture = fixture(text);
     let found = fixture.analysis().diagnostics(fixture.file).unwrap();
@@ -213,12 +213,12 @@ fn told(text: &str) -> String {
 #[test]
 fn descriptors_that_mean_nothing_are_told() {
     assert_eq!(told(PRODUCT), "");
-    // A distance in bytes, where units of sixteen are meant; a constant with an address beyond its field.
+    // A distance in bytes instead of units of sixteen; a constant with an address beyond its field.
     expect![[r#"
         19: "wgmma.mma_async.sync.aligned.m64n8k16.f3": `left` is not a valid matrix descriptor: bit 46 is set, but no field covers bits 46 to 48
         19: "wgmma.mma_async.sync.aligned.m64n8k16.f3": `right` is not a valid matrix descriptor: bit 46 is set, but no field covers bits 46 to 48"#]].assert_eq(&told(&PRODUCT.replace("0x4000004000010000", "0x4000400000010000")));
     expect![[r#"19: "wgmma.mma_async.sync.aligned.m64n8k16.f3": the constant is not a valid matrix descriptor: bit 14 is set, but no field covers bits 14 to 15"#]].assert_eq(&told(&PRODUCT.replace("left, right, 1", "left, 0x4000004000014000, 1")));
-    // What a register holds on one way only is not certain.
+    // A value that a register has on one path only is not certain.
     let guarded = PRODUCT.replace(
         "again:",
         "    .reg .pred one;\n    setp.eq.u32 one, base, 64;\n    @one mov.b64 right, 0x400000000000;\nagain:",

@@ -1,4 +1,4 @@
-//! Every question at many places of whole, cut and broken texts: no panic, no range outside of the text, and answers that
+//! Every query at many places of whole, cut and broken texts: no panic, no range outside of the text, and answers that
 //! agree with each other.
 
 use oriole_chip::Chip;

@@ -1,5 +1,5 @@
-//! What the compiler knows and an editor shows: marks of registers, names in their source, phases, cycles with callees, and
-//! fixes for addresses of other spaces.
+//! Compiler facts in an editor: marks of registers, names in their source, phases, cycles with callees, and fixes for
+//! addresses of other spaces.
 
 use crate::support::{Fixture, HEAD, fixture, kernel, kernel_text};
 use expect_test::{Expect, expect};
@@ -22,7 +22,7 @@ fn marked(fixture: &Fixture, marks: &RegisterMarks) -> String {
     rows.join("\n")
 }
 
-/// Registers that reach no code are dead, also through others; a copy that became part of its reader is not.
+/// Registers that reach no code are dead, also through others; a coalesced copy is not.
 #[test]
 fn registers_are_marked() {
     let mut fixture = kernel(
@@ -35,20 +35,20 @@ fn registers_are_marked() {
     let shown = marked(&fixture, &marks);
     let dead: Vec<&str> = shown.lines().filter(|row| row.contains("dead")).collect();
     assert_eq!(dead, ["%r4 dead", "%r5 dead"], "{shown}");
-    // A text that does not compile keeps what was said, on the same names; a new name has nothing.
+    // A text that does not compile keeps its earlier marks, on the same names; a new name has none.
     let changed = fixture.text.replace("    ret;", "    xor.b32 %r6 %r5, %r4;\n    ret;");
     fixture.host.change(fixture.file, &[Change { range: None, text: changed.clone() }]);
     fixture.text = changed;
     let kept = fixture.analysis().register_marks(fixture.file, Chip::SM_90, &marks).unwrap();
     assert_eq!(kept, marks);
     assert_eq!(marked(&fixture, &kept), shown);
-    // What is removed is forgotten.
+    // Marks of removed code are dropped.
     fixture.host.change(fixture.file, &[Change { range: None, text: HEAD.to_owned() }]);
     let gone = fixture.analysis().register_marks(fixture.file, Chip::SM_90, &kept).unwrap();
     assert_eq!(gone, RegisterMarks::default());
 }
 
-/// A register is uniform if every home that the hover tells is.
+/// A register is uniform if every location in its hover is.
 #[test]
 fn uniform_registers_are_marked() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../test-data/kernels/shared.ptx");
@@ -132,7 +132,7 @@ fn names_of_the_sources() {
     .assert_eq(&out);
 }
 
-/// A callee's cycles are counted as often as it is called; what is not counted is named.
+/// A callee's cycles are counted as often as it is called; parts that are not counted are named.
 #[test]
 fn cycles_with_callees() {
     let fixture = fixture(&format!("{HEAD}{CPP}"));
@@ -157,7 +157,7 @@ fn fixture_of_recursion() -> Fixture {
     ))
 }
 
-/// A phase without Ori says so; the list tells which ones have some, and each of those shows it.
+/// A phase without Ori gives an error; the list marks the phases with Ori, and each of those shows it.
 #[test]
 fn phases() {
     let fixture = kernel("    ret;");
@@ -190,7 +190,7 @@ fn check(body: &str, expected: Expect) {
             let old: Vec<&str> = fixture.text.lines().collect();
             let new: Vec<&str> = after.lines().filter(|line| !old.contains(line)).map(str::trim).collect();
             out.push_str(&format!("  {}: {}\n", fix.title, new.join(" ")));
-            // Each fix leaves nothing to mend.
+            // No fix leaves a diagnostic.
             let again = crate::support::fixture(&after);
             assert_eq!(again.analysis().diagnostics(again.file).unwrap(), [], "{after}");
         }
@@ -198,7 +198,7 @@ fn check(body: &str, expected: Expect) {
     expected.assert_eq(&out);
 }
 
-/// `cvta` is missing, or there is one too many.
+/// `cvta` is missing, or redundant.
 #[test]
 fn addresses_of_other_spaces() {
     check(
@@ -241,7 +241,7 @@ fn addresses_of_other_spaces() {
     );
 }
 
-/// What is put into another language is spelled as that language wants it.
+/// An edit in another language is escaped for that language.
 #[test]
 fn edits_of_inline_ptx() {
     let source = "void f(float* p) {\n  asm(\"mov.u32 %0, %%laneidd;\" : \"=r\"(r));\n  \
@@ -277,7 +277,7 @@ fn edits_of_inline_ptx() {
     .assert_eq(&out);
 }
 
-/// The callee may be behind the results.
+/// The callee may be after the results.
 #[test]
 fn callees_are_offered_behind_results() {
     let text = format!(
@@ -318,7 +318,7 @@ fn slips_have_fixes() {
     .assert_eq(&out);
 }
 
-/// A host that compiles nothing shows what another one has compiled, for as long as that means the same.
+/// A host that compiles nothing shows the results of another one, for as long as the bodies are equal.
 #[test]
 fn what_another_host_has_compiled() {
     let text = ".version 8.0\n.target sm_90\n.entry k(.param .u64 p) {\n.reg .b32 %r<3>; .reg .b64 %d<2>;\n\
@@ -341,7 +341,7 @@ fn what_another_host_has_compiled() {
     let (fresh, lacks) = hover(&workshop);
     assert!(fresh.as_ref().is_some_and(|line| line.contains("`R")) && !lacks);
     assert_eq!(hover(&reading), (fresh.clone(), false));
-    // A comment moves it and changes no meaning; another number does.
+    // A comment moves it and changes no meaning; another literal does.
     let insert = |host: &mut AnalysisHost, at: &str, new: &str| {
         let at = host.analysis().text(file).unwrap().find(at).unwrap() as u32;
         host.change(file, &[Change { range: Some(oriole_ide::Range::new(at, at)), text: new.to_owned() }]);

@@ -1,5 +1,5 @@
-//! Tests of what an editor asks: each feature on small texts, broken texts, the embedding page. One program, so that it is
-//! linked once and shares its fixtures.
+//! Tests of an editor's queries: each feature on small texts, broken texts, the embedding page. One program, so that it
+//! is linked once and shares its fixtures.
 
 mod code;
 mod embedding;

@@ -1,4 +1,4 @@
-//! What an edit makes run, and why, as the host tells it.
+//! The queries that an edit causes to run, and the causes, as the host reports them.
 
 use std::fmt::Write as _;
 
@@ -29,7 +29,7 @@ const TEXT: &str = "\
 }
 ";
 
-/// The queries that an edit made run, a line each.
+/// The queries that an edit caused to run, a line each.
 fn told(host: &AnalysisHost) -> String {
     let words = |query: &Query| {
         let parts = [query.name, &query.unit, &query.chip];
@@ -63,11 +63,11 @@ fn each_query_that_runs_again_says_what_made_it() {
         }
     };
     show(&host);
-    // Everything is new, and it is known what each query read that was.
+    // Everything is new, and each query has a new input as its cause.
     let first = host.last_edit().unwrap();
     assert!(first.queries.iter().any(|ran| ran.what.name == "bridged" && ran.what.unit == "entry second"));
 
-    // A number of an instruction: all stages of one kernel, each because of the one before.
+    // An immediate of an instruction: all stages of one kernel, each because of the one before.
     let at = TEXT.find("5;").unwrap() as u32;
     let change =
         |text: &str, from: u32, to: u32| Change { range: Some(Range::new(from, to)), text: text.into() };
@@ -94,7 +94,7 @@ fn each_query_that_runs_again_says_what_made_it() {
     "#]]
     .assert_eq(&told(&host));
 
-    // White space: the tree is another one, what it means is not.
+    // White space: the tree changes, the meaning does not.
     host.change(file, &[change(" 7", at, at + 1)]);
     show(&host);
     expect![[r#"
@@ -106,7 +106,7 @@ fn each_query_that_runs_again_says_what_made_it() {
     "#]]
     .assert_eq(&told(&host));
 
-    // Nothing is kept of an edit if nobody wants it.
+    // Edits are not recorded by default.
     host.record_edits(false);
     assert_eq!(host.last_edit(), None);
 }

@@ -1,4 +1,4 @@
-//! What the tests of features share: a file with a cursor, and answers as text.
+//! Shared helpers of the feature tests: a file with a cursor, and answers as text.
 
 use oriole_ide::{Analysis, AnalysisHost, FileId, Language, Range, SettingsId};
 
@@ -27,7 +27,7 @@ pub fn fixture(text: &str) -> Fixture {
     fixture_in(Language::Ptx, text)
 }
 
-/// A kernel with these statements, behind a head and common registers; `$0` is the cursor.
+/// A kernel with these statements, after a head and common registers; `$0` is the cursor.
 pub fn kernel(body: &str) -> Fixture {
     fixture(&kernel_text(body))
 }
@@ -45,13 +45,13 @@ impl Fixture {
         self.host.analysis()
     }
 
-    /// A range in words: line, from 1, and text.
+    /// A range as text: line, from 1, and text.
     pub fn show(&self, range: Range) -> String {
         show(&self.text, range)
     }
 }
 
-/// A range in words: line, from 1, and text, cut where it is long.
+/// A range as text: line, from 1, and text, cut where it is long.
 pub fn show(text: &str, range: Range) -> String {
     let line = text[..range.start as usize].matches('\n').count() + 1;
     let part: String = range.slice(text).chars().take(40).collect();
@@ -63,7 +63,7 @@ pub const LOOP: &str = "    ld.param.u64 %d1, [p];\n    ld.param.u32 %r1, [n];\n
 again:\n    add.u32 %r3, %r3, %r2;\n    sub.u32 %r1, %r1, 1;\n    setp.ne.u32 %p1, %r1, 0;\n    @%p1 bra again;\n\
     cvta.to.global.u64 %d2, %d1;\n    st.global.u32 [%d2], %r3;\n    ret;";
 
-/// Without the figures that depend on how good the code is: a better scheduler must not fail a test of the editor.
+/// Without the figures that depend on code quality: a better scheduler must not fail a test of the editor.
 pub fn scrub(text: &str) -> String {
     let mut out = String::new();
     for word in text.split_inclusive(|c: char| !c.is_alphanumeric()) {

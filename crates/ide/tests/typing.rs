@@ -1,4 +1,4 @@
-//! What helps with typing: completion, signatures, fixes.
+//! Aids for typing: completion, signatures, fixes.
 
 use crate::support::{HEAD, fixture, kernel};
 use expect_test::{Expect, expect};
@@ -234,7 +234,7 @@ fn fixes() {
             Change `.target` to sm_90: .version 7.8 / .target sm_90
         "#]],
     );
-    // What a whole family has is asked of the family, with the version that may name it.
+    // A feature of a whole family raises the target to the family, with a version that may name it.
     check_fixes(
         fixture(
             &old.replace("7.0", "8.6").replace("barrier.cluster.arri$0ve", "tcgen05.wai$0t::ld.sync.aligned"),
@@ -261,7 +261,7 @@ done:
     );
 }
 
-/// What is offered at the cursor of a file.
+/// The completions at the cursor of a file.
 fn labels(text: &str) -> Vec<String> {
     let fixture = fixture(text);
     let found = fixture.analysis().completions(fixture.file, fixture.at).unwrap();
@@ -314,7 +314,7 @@ fn parameters_are_offered_types_and_no_directives_of_heads() {
     assert!(found.contains(&".maxntid".to_owned()) && !found.contains(&".u64".to_owned()), "{found:?}");
 }
 
-/// Spaces that share a name are named once, and a type that is none is told the types.
+/// Spaces that share a name are named once, and an invalid type gets the list of types.
 #[test]
 fn names_in_forms() {
     let fixture = kernel("    l$0d.param.u32 %r1, [p];");

@@ -1,10 +1,10 @@
-//! Cancellation as a value: what computes unwinds inside of the database, and nobody outside of it sees that.
+//! Cancellation as a value: a cancelled computation unwinds inside of the database, and callers get an error.
 
 use std::panic::AssertUnwindSafe;
 
 use crate::Database;
 
-/// The answer was not wanted any more: a change is waiting, or the caller cancelled.
+/// The result is no longer wanted: a change is waiting, or the caller cancelled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cancelled;
 
@@ -19,26 +19,26 @@ impl std::error::Error for Cancelled {}
 /// An answer, unless it was cancelled.
 pub type Cancellable<T> = Result<T, Cancelled>;
 
-/// Cancels what one handle of a database computes, from another thread.
+/// Cancels running queries of one handle of a database, from another thread.
 #[derive(Clone, Debug)]
 pub struct Canceller {
     token: salsa::CancellationToken,
 }
 
 impl Canceller {
-    /// Cancels the question at hand and all later ones of that handle.
+    /// Cancels the current query and all later ones of that handle.
     pub fn cancel(&self) {
         self.token.cancel();
     }
 }
 
 impl Database {
-    /// What cancels this handle of the database.
+    /// A canceller of this handle of the database.
     pub fn canceller(&self) -> Canceller {
         Canceller { token: salsa::Database::cancellation_token(self) }
     }
 
-    /// Asks something that may be cancelled.
+    /// Runs queries that may be cancelled.
     ///
     /// # Errors
     /// A write is waiting, or a canceller was used.

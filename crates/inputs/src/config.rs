@@ -1,8 +1,8 @@
 //! Configurations: a chip, fixed at creation, and the options of each group of phases.
 //!
-//! A configuration is an input and not a value: changing a knob changes it in place and re-runs what read that
-//! knob's group, while another chip is another configuration whose results stay. All fields are of high
-//! durability, so that an edit of a file never looks at them.
+//! A configuration is an input and not a value: changing a knob changes it in place and reruns the readers of that
+//! knob's group, while another chip is another configuration whose results stay. All fields are of high durability, so
+//! that an edit of a file never verifies them.
 
 #![allow(missing_docs, reason = "the accessors that salsa generates cannot carry documentation")]
 
@@ -15,7 +15,7 @@ use salsa::{Durability, Setter};
 
 use crate::Db;
 
-/// What to compile for. Stages read the options through the projections of the query graph only.
+/// The target and options of a compile. Stages read the options through the projections of the query graph only.
 #[salsa::input(debug)]
 pub struct Config {
     /// The chip with its feature set; set once.
@@ -39,12 +39,12 @@ pub struct Config {
     /// Options of scheduling after allocation, and of control words.
     #[returns(copy)]
     pub finish: FinishOptions,
-    /// Options of debug information.
+    /// Options of debug info.
     #[returns(copy)]
     pub debug: DebugOptions,
 }
 
-/// A chip as a key: what is known of a chip is kept for as long as anything asks for it, whatever configurations there are.
+/// A chip as a key: facts of a chip are kept as long as something uses them, whatever configurations exist.
 #[salsa::interned(debug)]
 pub struct ChipKey<'db> {
     /// The chip with its feature set.
@@ -69,7 +69,7 @@ impl Config {
         .new(db)
     }
 
-    /// Changes the options. Groups whose options stay equal are not touched.
+    /// Changes the options. Groups whose options stay equal are not written.
     pub fn update(self, db: &mut dyn Db, options: &Options) {
         macro_rules! update {
             ($($group:ident, $set:ident;)*) => { $(
@@ -91,7 +91,7 @@ impl Config {
         }
     }
 
-    /// The configuration in words: its chip.
+    /// The configuration as text: its chip.
     pub fn label(self, db: &dyn Db) -> String {
         self.chip(db).to_string()
     }

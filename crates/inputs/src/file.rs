@@ -1,14 +1,14 @@
-//! Source files: their text, cut into units, and nothing else.
+//! Source files: their text, split into units, and nothing else.
 //!
-//! A path is the host's business: no query may depend on it. The host keeps one [`SourceFile`] for each path and
-//! reuses it when a file is closed and opened again, since inputs are never freed.
+//! A path is known to the host only: no query may depend on it. The host keeps one [`SourceFile`] for each path and
+//! reuses it when a file is closed and reopened, since inputs are never freed.
 //!
-//! Each unit's text is an input by itself ([`UnitInput`]), so that an edit of one unit leaves those of all others, and how
-//! durable they are, alone. Everything is of high durability at first; the text of a kernel becomes one of low durability
-//! when the kernel is edited. From then on its edits say nothing of the other kernels: what is known of them is not even
-//! verified. This costs one thing: salsa takes a value that becomes less durable as changed. So what several units are asked
-//! for (the [`SourceFile::volatile`] queries) is of low durability from the start, and what all kernels read (which units
-//! there are, headers, functions, variables) is of high durability for good.
+//! Each unit's text is an input by itself ([`UnitInput`]), so that an edit of one unit leaves those of all others, and
+//! their durability, unchanged. Everything is of high durability at first; the text of a kernel becomes one of low
+//! durability when the kernel is edited. From then on its edits do not concern the other kernels: their results are not
+//! even verified. This has one cost: salsa treats a value that becomes less durable as changed. So queries shared by
+//! several units (the [`SourceFile::volatile`] queries) are of low durability from the start, and inputs of all kernels
+//! (the list of units, headers, functions, variables) are of high durability forever.
 
 #![allow(missing_docs, reason = "the accessors that salsa generates cannot carry documentation")]
 
@@ -21,18 +21,18 @@ use salsa::{Durability, Setter};
 use crate::Db;
 use crate::unit::{Unit, UnitInput, UnitText};
 
-/// So many units at most are being edited when they change at once. A text that differs in more was made anew, which says
-/// nothing of where the next edit will be.
+/// Maximum number of units of an edit by hand. A text that differs in more was regenerated, which does not predict the
+/// place of the next edit.
 const EDITED: usize = 8;
 
 /// A file of PTX.
 #[salsa::input(debug)]
 pub struct SourceFile {
-    /// The whole text, cut into units where it was written: what has not changed is not looked at again. No query may
-    /// read it; what is rendered is placed by it.
+    /// The whole text, split into units when it was written: unchanged parts are not split again. No query may read it;
+    /// rendering places its output with it.
     #[returns(ref)]
     pub cut: CutText,
-    /// The units in file order. Only the query that makes the units may read it.
+    /// The units in file order. Only the query that creates the units may read it.
     #[returns(ref)]
     pub units: Units,
     /// Read to be of low durability, never written.
@@ -40,10 +40,10 @@ pub struct SourceFile {
     ephemeral: (),
 }
 
-/// How much of a text an edit changed.
+/// The extent of an edit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extent {
-    /// The text is as it was.
+    /// The text is unchanged.
     Nothing,
     /// The text of one kernel.
     Kernel,
@@ -54,14 +54,13 @@ pub enum Extent {
 /// The units of a file.
 #[derive(Clone, PartialEq, Eq, Debug, Default, salsa::SalsaValue)]
 pub struct Units {
-    /// Those that there are, in file order.
+    /// The present units, in file order.
     pub present: Vec<Unit>,
-    /// Inputs of units that went, for units that come: inputs are never freed.
+    /// Inputs of removed units, for reuse by new ones: inputs are never freed.
     spare: Vec<UnitInput>,
 }
 
-/// The text in front of the NUL bytes at its end: programs write what they hand to the driver, which takes a text with its
-/// terminator.
+/// The text before the NUL bytes at its end: programs pass their buffer to the driver, which takes a terminated text.
 fn without_terminator(text: &str) -> &str {
     text.trim_end_matches('\0')
 }
@@ -75,18 +74,18 @@ impl SourceFile {
         SourceFile::builder(cut, units, ()).units_durability(Durability::HIGH).new(db)
     }
 
-    /// Makes the query that asks one of low durability, whatever else it reads: then what it gives never becomes less
-    /// durable, and an equal result stops there.
+    /// Makes the calling query one of low durability, whatever else it reads. Then its result never becomes less
+    /// durable, and an equal result stops the propagation.
     pub fn volatile(self, db: &dyn Db) {
         self.ephemeral(db);
     }
 
-    /// The whole text, for programs that keep it nowhere else; no query may ask for it.
+    /// The whole text, for programs that keep it nowhere else; no query may read it.
     pub fn text(self, db: &dyn Db) -> &Arc<String> {
         self.cut(db).text()
     }
 
-    /// Replaces the text. Does nothing, and starts no revision, if it is the same.
+    /// Replaces the text. Does nothing, and starts no revision, if it is equal.
     pub fn update(self, db: &mut dyn Db, text: &str) {
         let text = without_terminator(text);
         if let Some(replaced) = Replaced::between(self.text(db), text) {
@@ -105,14 +104,14 @@ impl SourceFile {
         }
     }
 
-    /// Takes over a text that is cut already.
+    /// Takes over a text that is split already.
     pub fn take(self, db: &mut dyn Db, cut: &CutText) {
         if !Arc::ptr_eq(self.text(db), cut.text()) {
             self.put(db, cut.clone());
         }
     }
 
-    /// Replaces the text by one that is the same outside of `replaced`.
+    /// Replaces the text by one that is equal outside of `replaced`.
     pub fn change(self, db: &mut dyn Db, text: Arc<String>, replaced: Replaced) -> Extent {
         let Replaced { start, old_end, new_end } = replaced;
         let old = &self.text(db).as_bytes()[start as usize..old_end as usize];
@@ -123,7 +122,7 @@ impl SourceFile {
         self.put(db, cut)
     }
 
-    /// Writes a text: of the units only those that changed.
+    /// Writes a text: only the changed units.
     fn put(self, db: &mut dyn Db, cut: CutText) -> Extent {
         let units = self.units(db);
         let same = units.present.len() == cut.pieces().len()
@@ -152,8 +151,8 @@ impl SourceFile {
         extent
     }
 
-    /// Makes the list of units that of the pieces: who has a kind and name that was there keeps the input that goes with it,
-    /// of several the same in the order of the file.
+    /// Makes the list of units from the pieces. A piece whose kind and name were present keeps their input, in file
+    /// order among several equal ones.
     fn regroup(self, db: &mut dyn Db, pieces: &[Piece]) {
         let Units { present, mut spare } = self.units(db).clone();
         let mut known: BTreeMap<(UnitKind, Arc<str>), VecDeque<UnitInput>> = BTreeMap::new();
@@ -164,7 +163,7 @@ impl SourceFile {
         let kept: Vec<Option<UnitInput>> = pieces.iter().map(&mut take).collect();
         let edited = kept.iter().filter(|kept| kept.is_none()).count() <= EDITED;
         for input in known.into_values().flatten() {
-            // What is known of a text goes with it.
+            // Cached data of a text are dropped with it.
             input.set_text(db).to(UnitText(triomphe::Arc::new(UnitSource::new(UnitKind::Trailer, ""))));
             spare.push(input);
         }
@@ -173,7 +172,7 @@ impl SourceFile {
             let input = kept.or_else(|| spare.pop()).unwrap_or_else(|| UnitInput::create(db, text_of(piece)));
             let unit = Unit::of(piece, input);
             if kept.is_none() {
-                // A kernel that comes by itself is being written.
+                // A new kernel is being edited.
                 let low = edited && unit.is_named_kernel();
                 let durability = if low { Durability::LOW } else { Durability::HIGH };
                 input.set_text(db).with_durability(durability).to(text_of(piece));

@@ -1,8 +1,8 @@
 //! The log of executed queries: which query ran, for which unit, for which configuration.
 //!
-//! An execution is named in words that survive edits (a unit's kind, name and occurrence), never by salsa's ids,
-//! so that two logs can be compared. Tests of incrementality and `oriole watch --explain` read it; the server asks it
-//! what the last edit made run, and why.
+//! An execution is named by text that survives edits (a unit's kind, name and occurrence), never by salsa's ids, so
+//! that two logs can be compared. Tests of incrementality and `oriole watch --explain` read it; the server reports from
+//! it the executions of the last edit, with their causes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -13,7 +13,7 @@ use tracing::span::EnteredSpan;
 use crate::reads;
 use crate::{ChipKey, Config, Db, FunctionUnit, SourceFile};
 
-/// What a query is keyed by.
+/// The key of a query.
 #[derive(Clone, Copy)]
 pub enum Place<'db> {
     /// The session.
@@ -39,7 +39,7 @@ pub enum Place<'db> {
 }
 
 impl Place<'_> {
-    /// The unit's kind and name, or the name asked for, or nothing; and the chip of the configuration, or nothing.
+    /// The unit's kind and name, or the looked-up name, or nothing; and the chip of the configuration, or nothing.
     pub(crate) fn words(self, db: &dyn Db) -> (String, String) {
         let (unit, config) = match self {
             Place::Chip(chip) => return (String::new(), chip.chip(db).to_string()),
@@ -60,7 +60,7 @@ impl Place<'_> {
 pub struct Execution {
     /// The query's name in the graph.
     pub query: &'static str,
-    /// The unit's kind and name, or the name asked for, or nothing.
+    /// The unit's kind and name, or the looked-up name, or nothing.
     pub unit: String,
     /// The chip of the configuration, or nothing.
     pub config: String,
@@ -78,17 +78,17 @@ impl fmt::Display for Execution {
     }
 }
 
-/// What an edit made run: executions in order, each with what it read first that the edit had changed.
+/// The executions that an edit caused: in order, each with its first changed dependency.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Edit {
-    /// The executions. Nothing is known of a query's cause if all that it read was as before the edit: its result had
-    /// never been asked for, or was dropped.
+    /// The executions. A query has no cause if no dependency changed: its result had never been requested, or was
+    /// evicted.
     pub executions: Vec<(Execution, Option<Cause>)>,
-    /// How many executions there were beyond those.
+    /// Number of executions beyond those.
     pub left_out: usize,
 }
 
-/// What a query read that an edit had changed.
+/// A dependency of a query that an edit had changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Cause {
     /// The result of another query.
@@ -97,11 +97,11 @@ pub enum Cause {
     Field(String),
 }
 
-/// The most executions that are kept of one edit.
+/// The maximum number of recorded executions of one edit.
 const MOST: usize = 1 << 16;
 
-/// The executed queries: each since the log was last taken, or for a session without end how often each ran, and if
-/// wanted what ran since the last edit and why.
+/// The executed queries: each since the log was last taken, or for an endless session the count of each, and on request
+/// the executions since the last edit with their causes.
 pub struct ExecutionLog {
     kept: Mutex<Kept>,
 }
@@ -117,7 +117,7 @@ struct Recorded {
     /// The last revision before the edit.
     before: u64,
     executions: Vec<(Execution, Option<String>)>,
-    /// Executions by the name that the database has for them.
+    /// Executions by the database's name for them.
     names: HashMap<String, usize>,
     left_out: usize,
 }
@@ -128,14 +128,14 @@ impl ExecutionLog {
         ExecutionLog { kept: Mutex::new(Kept::Each(Vec::new())) }
     }
 
-    /// A log that counts, and takes no more room however long it does.
+    /// A log that counts, with bounded memory.
     pub(crate) fn of_counts() -> ExecutionLog {
         ExecutionLog { kept: Mutex::new(Kept::Counts(BTreeMap::new(), None)) }
     }
 
-    /// Notes an execution; gives its number in the record of the last edit if there is one.
+    /// Records an execution; returns its index in the record of the last edit if there is one.
     pub(crate) fn note(&self, db: &dyn Db, query: &'static str, place: Place<'_>) -> Option<usize> {
-        // An execution is put into words before the lock is taken, and only if it is kept.
+        // An execution is formatted before the lock is taken, and only if it is kept.
         if let Kept::Counts(counts, recorded) = &mut *self.lock() {
             *counts.entry(query).or_default() += 1;
             recorded.as_ref()?;
@@ -152,7 +152,24 @@ impl ExecutionLog {
         }
     }
 
-    /// Notes that an execution read something, by the database's name for it, which changed in this revision.
+    /// Takes the last record of an execution back: it only looked something up. The record of an edit keeps it.
+    pub(crate) fn take_back(&self, db: &dyn Db, query: &'static str, place: Place<'_>) {
+        if let Kept::Counts(counts, _) = &mut *self.lock() {
+            if let Some(count) = counts.get_mut(query) {
+                *count = count.saturating_sub(1);
+            }
+            return;
+        }
+        let (unit, config) = reads::unheard(|| place.words(db));
+        let execution = Execution { query, unit, config };
+        if let Kept::Each(executions) = &mut *self.lock()
+            && let Some(at) = executions.iter().rposition(|other| *other == execution)
+        {
+            executions.remove(at);
+        }
+    }
+
+    /// Records that an execution read a dependency, by the database's name for it, which changed in this revision.
     pub(crate) fn read(&self, execution: usize, name: &str, changed: u64) {
         if let Kept::Counts(_, Some(recorded)) = &mut *self.lock()
             && changed > recorded.before
@@ -162,15 +179,15 @@ impl ExecutionLog {
         }
     }
 
-    /// Begins the record of an edit, if records are wanted: what is noted from here on is compared with `revision`,
-    /// the last one before the edit.
+    /// Begins the record of an edit, if records are enabled: later executions are compared with `revision`, the last
+    /// one before the edit.
     pub fn begin_edit(&self, revision: salsa::Revision) {
         if let Kept::Counts(_, Some(recorded)) = &mut *self.lock() {
             *recorded = Recorded { before: reads::number(&format!("{revision:?}")), ..Recorded::default() };
         }
     }
 
-    /// Whether a log that counts also records what edits make run. A record begins with the next edit.
+    /// Sets whether a log that counts also records the executions of edits. A record begins with the next edit.
     pub fn record_edits(&self, wanted: bool) {
         if let Kept::Counts(_, recorded) = &mut *self.lock()
             && recorded.is_some() != wanted
@@ -179,7 +196,7 @@ impl ExecutionLog {
         }
     }
 
-    /// What the last edit made run, of a log that records it.
+    /// The executions of the last edit, from a log that records them.
     pub fn last_edit(&self) -> Option<Edit> {
         match &*self.lock() {
             Kept::Counts(_, Some(recorded)) => Some(recorded.edit()),
@@ -187,7 +204,7 @@ impl ExecutionLog {
         }
     }
 
-    /// Takes what was logged since the last call, in order of execution; nothing of a log that only counts.
+    /// Takes the entries since the last call, in order of execution; empty for a log that only counts.
     pub fn take(&self) -> Vec<Execution> {
         match &mut *self.lock() {
             Kept::Each(executions) => std::mem::take(executions),
@@ -195,7 +212,7 @@ impl ExecutionLog {
         }
     }
 
-    /// How often each query ran, of a log that counts.
+    /// The number of executions of each query, from a log that counts.
     pub fn counts(&self) -> BTreeMap<&'static str, u64> {
         match &*self.lock() {
             Kept::Each(_) => BTreeMap::new(),
@@ -204,7 +221,7 @@ impl ExecutionLog {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
-        // A panic elsewhere leaves finished notes behind, which are still good.
+        // A panic elsewhere leaves complete entries, which are still valid.
         self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

@@ -1,8 +1,9 @@
-//! What running queries read, for a log that says why a query ran again.
+//! The dependencies that running queries read, for a log that explains executions.
 //!
-//! salsa tells of each read, and of the revision in which what was read last changed, in an event of `tracing`. All that a
-//! query reads before the first thing that an edit changed is as it was, so that this first thing is what made it run
-//! again. A subscriber with the layer [`Reads`] hears these events; it costs nothing until [`record_reads`] turns it on.
+//! salsa reports each read, and the revision of the last change of the dependency, in a `tracing` event. All
+//! dependencies that a query reads before the first changed one are unchanged, so that this first one is the cause of
+//! the execution. A subscriber with the layer [`Reads`] receives these events; it costs nothing until [`record_reads`]
+//! turns it on.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Debug;
@@ -20,8 +21,7 @@ use crate::ExecutionLog;
 static WANTED: AtomicBool = AtomicBool::new(false);
 static LAYER: AtomicBool = AtomicBool::new(false);
 
-/// Whether reads are to be heard; off at first. It concerns all databases of the process. False if there is no layer to
-/// hear them.
+/// Whether reads are recorded; off at first. It applies to all databases of the process. False if there is no layer.
 pub fn record_reads(wanted: bool) -> bool {
     if WANTED.swap(wanted, Ordering::Relaxed) != wanted {
         tracing::callsite::rebuild_interest_cache();
@@ -30,20 +30,20 @@ pub fn record_reads(wanted: bool) -> bool {
 }
 
 thread_local! {
-    /// The database's name of the query that is about to run in this thread.
+    /// The database's name of the next query of this thread.
     static EXECUTING: RefCell<Option<String>> = const { RefCell::new(None) };
-    /// The queries that run in this thread, the innermost last.
+    /// The running queries of this thread, the innermost last.
     static READERS: RefCell<Vec<(Arc<ExecutionLog>, usize)>> = const { RefCell::new(Vec::new()) };
-    /// What this thread reads is not to be heard.
+    /// Whether reads of this thread are ignored.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The database's name of the query that is about to run in this thread.
+/// The database's name of the next query of this thread.
 pub(crate) fn executing() -> Option<String> {
     EXECUTING.take()
 }
 
-/// Does something whose reads are not those of the query that runs.
+/// Runs code whose reads are not those of the running query.
 pub(crate) fn unheard<T>(act: impl FnOnce() -> T) -> T {
     let before = INSIDE.replace(true);
     let result = act();
@@ -51,7 +51,7 @@ pub(crate) fn unheard<T>(act: impl FnOnce() -> T) -> T {
     result
 }
 
-/// A query reads on behalf of its number in a log, until this is dropped.
+/// Attributes reads to a query's index in a log, until this is dropped.
 pub(crate) struct Reader(());
 
 impl Reader {
@@ -67,12 +67,12 @@ impl Drop for Reader {
     }
 }
 
-/// Hears what queries read.
+/// Receives the reads of queries.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reads;
 
 impl Reads {
-    /// The layer, for the subscriber of the process. It hears the events of salsa and nothing else.
+    /// The layer, for the subscriber of the process. It receives the events of salsa and no others.
     pub fn layer<S>() -> impl Layer<S>
     where
         S: Subscriber + for<'a> tracing_subscriber::registry::LookupSpan<'a>,
@@ -82,7 +82,7 @@ impl Reads {
     }
 }
 
-/// Lets through what [`Reads`] needs, while it is wanted.
+/// Passes the events that [`Reads`] needs, while it is enabled.
 struct OfSalsa;
 
 impl<S> Filter<S> for OfSalsa {
@@ -104,7 +104,7 @@ impl<S> Filter<S> for OfSalsa {
 
 impl<S: Subscriber> Layer<S> for Reads {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        // Putting a name into words may read as well.
+        // Formatting a name may read as well.
         if INSIDE.get() {
             return;
         }
@@ -138,15 +138,15 @@ impl Visit for Message {
     }
 }
 
-/// What was read, and the revision of its last change, of `report_tracked_read(input=text(Id(1)), durability=Low,
-/// changed_at=R2)`.
+/// The dependency, and the revision of its last change, from
+/// `report_tracked_read(input=text(Id(1)), durability=Low, changed_at=R2)`.
 fn read(message: &str) -> Option<(&str, u64)> {
     let (name, rest) = message.strip_prefix("report_tracked_read(input=")?.split_once(", durability=")?;
     let (_, changed) = rest.split_once("changed_at=")?;
     Some((name, number(changed)))
 }
 
-/// The number of a revision, of `R2`.
+/// The number of a revision such as `R2`.
 pub(crate) fn number(revision: &str) -> u64 {
     revision.chars().filter(char::is_ascii_digit).fold(0, |number, digit| {
         number.saturating_mul(10).saturating_add(u64::from(digit.to_digit(10).unwrap_or_default()))

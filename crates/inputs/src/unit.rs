@@ -9,8 +9,8 @@ use salsa::Durability;
 
 use crate::{Db, SourceFile};
 
-/// The text of a unit, which knows its tree. What shares one allocation is equal without a look at it, as all units are that
-/// an edit leaves.
+/// The text of a unit, with its cached tree. Values that share one allocation are equal without a comparison, as all
+/// units are that an edit does not touch.
 #[derive(Clone, Eq, Debug, salsa::SalsaValue)]
 pub struct UnitText(pub triomphe::Arc<UnitSource>);
 
@@ -44,7 +44,7 @@ pub struct UnitInput {
 }
 
 impl UnitInput {
-    /// An input for a unit that nobody has edited yet.
+    /// An input for a unit that has not been edited yet.
     pub(crate) fn create(db: &dyn Db, text: UnitText) -> UnitInput {
         UnitInput::builder(text).durability(Durability::HIGH).new(db)
     }
@@ -53,7 +53,7 @@ impl UnitInput {
 /// A unit in the list of a file.
 #[derive(Clone, PartialEq, Eq, Debug, salsa::SalsaValue)]
 pub struct Unit {
-    /// What it holds.
+    /// The kind of item.
     pub kind: UnitKind,
     /// The name it declares; may be empty.
     pub name: Arc<str>,
@@ -71,32 +71,32 @@ impl Unit {
         self.kind == piece.kind && self.name == piece.name
     }
 
-    /// Whether it is a kernel that others know by its name alone. One without a name is looked into for what it declares, by
-    /// a query that all others read.
+    /// Whether it is a kernel that others know by its name alone. The declarations of one without a name are collected
+    /// by a query that all others read.
     pub(crate) fn is_named_kernel(&self) -> bool {
         self.kind == UnitKind::Entry && !self.name.is_empty()
     }
 }
 
-/// A unit of a file, as the splitter cuts it.
+/// A unit of a file, as the splitter finds it.
 ///
-/// Identity: the file, the kind, the name, and the how-manieth of that kind and name it is. What may change
-/// without changing it: its text and its place. So typing inside a kernel, moving it, or moving everything above
-/// it keeps the unit and all that is known of it; renaming makes another one.
+/// Identity: the file, the kind, the name, and its index among units of that kind and name. Its text and its place may
+/// change without changing the identity. So typing inside a kernel, moving it, or moving everything above it keeps the
+/// unit and its results; renaming makes another one.
 ///
-/// Who may read what: the text only the query that parses the unit; the place only rendering, which is no query.
+/// Readers: only the query that parses the unit reads the text; only rendering, which is no query, reads the place.
 #[salsa::tracked(debug)]
 pub struct FunctionUnit<'db> {
     /// The file that it belongs to.
     #[returns(copy)]
     pub file: SourceFile,
-    /// What it holds.
+    /// The kind of item.
     #[returns(copy)]
     pub kind: UnitKind,
     /// The name it declares; may be empty.
     #[returns(ref)]
     pub name: Arc<str>,
-    /// The input with its text, which is its own for as long as there is the unit.
+    /// The input with its text, which belongs to it for the life of the unit.
     #[returns(copy)]
     input: UnitInput,
     /// Its place in the list of units.
@@ -126,7 +126,7 @@ impl<'db> FunctionUnit<'db> {
         self.file(db).cut(db).starts()[self.at(db) as usize]
     }
 
-    /// Kind and name in words, for logs.
+    /// Kind and name as text, for logs.
     pub fn label(self, db: &'db dyn Db) -> String {
         let kind = match self.kind(db) {
             UnitKind::Header => "header",

@@ -1,6 +1,6 @@
-//! Runs files of launch records on the interpreter. For each record one line of JSON with what its arguments hold
-//! afterwards goes to standard output, what is wrong goes to standard error: a fault, or the first argument whose
-//! bytes are not those expected.
+//! Runs files of launch records on the interpreter. For each record one line of JSON with the final contents of its
+//! arguments goes to standard output. An error goes to standard error: a fault, or the first argument with unexpected
+//! bytes.
 //!
 //!     cargo run --release -p oriole-interp --example vectors -- FILE...
 

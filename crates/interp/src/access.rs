@@ -1,4 +1,4 @@
-//! What a lane does to memory: loads, stores, atomics and copies.
+//! Memory accesses of a lane: loads, stores, atomics and copies.
 
 use smallvec::SmallVec;
 
@@ -29,7 +29,7 @@ pub fn load(
     Ok(())
 }
 
-/// Stores elements of so many bytes.
+/// Stores elements of `bytes` bytes.
 pub fn store(
     at: &mut LaneContext,
     location: &Location,
@@ -47,7 +47,7 @@ pub fn store(
 
 /// The operands of an atomic.
 pub struct Atomic<'a> {
-    /// What happens to each element.
+    /// The operation on each element.
     pub operation: AtomicOperation,
     /// Bytes of an element.
     pub bytes: usize,
@@ -78,7 +78,7 @@ impl Atomic<'_> {
         Ok(())
     }
 
-    /// What it leaves in memory.
+    /// The new values in memory.
     fn new_values(
         &self,
         old: &[u64],
@@ -96,7 +96,7 @@ impl Atomic<'_> {
     }
 }
 
-/// Copies `count` of `bytes` bytes from memory to memory, and zeros behind them.
+/// Copies `count` of `bytes` bytes from memory to memory, and zeros after them.
 pub fn copy(
     at: &mut LaneContext,
     to: &Location,
@@ -117,7 +117,7 @@ pub fn copy(
     Ok(())
 }
 
-/// What an atomic other than `cas` leaves of an element.
+/// The new value of an element after an atomic other than `cas`.
 pub fn updated(operation: AtomicOperation, old: u64, value: u64) -> u64 {
     use AtomicOperation::*;
     match operation {

@@ -15,9 +15,9 @@ pub struct Barrier {
     pub repeated: u32,
     /// Threads to wait for; all of the block if not given.
     pub expected: Option<u32>,
-    /// Predicates given to a reduction.
+    /// Predicates of a reduction.
     pub votes: u32,
-    /// How many of them were true.
+    /// Number of true ones.
     pub ones: u32,
 }
 

@@ -1,13 +1,13 @@
-//! The functions that the system provides to kernels: printing, the heap, failed assertions.
+//! The functions that the driver provides to kernels: printing, the heap, failed assertions.
 
 use crate::context::LaneContext;
 use crate::launch::{Fault, FaultKind};
 use crate::printf;
 
-/// Bytes that the heap can give out.
+/// Size of the heap in bytes.
 const HEAP_LIMIT: u64 = 1 << 28;
 
-/// Calls the function with the low 64 bits of its arguments; its result.
+/// Calls the function with the low 64 bits of its arguments; returns its result.
 pub fn call(at: &mut LaneContext, name: &str, arguments: &[u64]) -> Result<u64, Fault> {
     match (name, arguments) {
         ("vprintf", [format, values]) => {

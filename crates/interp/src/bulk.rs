@@ -1,4 +1,4 @@
-//! Bulk copies: blocks of bytes and boxes of tensors, complete at once.
+//! Bulk copies: blocks of bytes and bulk tensor copies, complete at once.
 
 use oriole_ptx::word::TakenCluster;
 use smallvec::SmallVec;
@@ -11,20 +11,20 @@ use crate::memory::{Place, in_block, misaligned, shared_address, word};
 use crate::step::{BoxStep, BulkStep, FieldStep, Location, PolicyStep, Signal, Source};
 use crate::tensor::{Cell, MAP_BYTES, TensorMap, Walk};
 
-/// What bulk copies count in, and where their blocks begin.
+/// Unit of size and alignment of bulk copies.
 const LINE: u64 = 16;
-/// What zeros are counted in.
+/// Unit of size of zero fills.
 const ZEROS: u64 = 8;
-/// Where boxes begin in shared memory.
+/// Alignment of TMA tiles in shared memory.
 const BOX_ALIGNMENT: u64 = 128;
-/// Where tensor maps begin.
+/// Alignment of tensor maps.
 const MAP_ALIGNMENT: u64 = 64;
 
 fn illegal(reason: impl std::fmt::Display) -> Fault {
     Fault::new(FaultKind::Illegal, reason.to_string())
 }
 
-/// Copies a block of bytes, or combines it with what is there.
+/// Copies a block of bytes, or combines it with the target.
 pub fn copy(at: &mut LaneContext, step: &BulkStep) -> Result<(), Fault> {
     let (target, origin, size) = (at.address(&step.to), at.address(&step.from), at.read(step.size));
     for (place, address) in [(step.to.place, target), (step.from.place, origin)] {
@@ -61,14 +61,14 @@ pub fn copy(at: &mut LaneContext, step: &BulkStep) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A copy reads bytes; `grouped` says that a group tells when it has.
+/// Records that a copy reads bytes; `grouped` says that a group signals its completion.
 fn reads(at: &mut LaneContext, place: Place, address: u64, size: usize, grouped: bool) {
     if let Some(bytes) = at.shared_bytes(place, address, size) {
         at.machine.watch.bulk_reads(bytes, grouped);
     }
 }
 
-/// A copy writes bytes and tells an object.
+/// Records that a copy writes bytes and signals an mbarrier.
 fn writes(
     at: &mut LaneContext,
     place: Place,
@@ -83,7 +83,7 @@ fn writes(
     Ok(())
 }
 
-/// The targets of a copy with their barrier objects: one, or one in each of several blocks.
+/// The targets of a copy with their mbarriers: one, or one in each of several blocks.
 fn receivers(at: &LaneContext, target: u64, signal: &Signal) -> Vec<(u64, Option<u64>)> {
     let object = signal.object.as_ref().map(|object| at.address(object));
     let Some(blocks) = signal.blocks else { return vec![(target, object)] };
@@ -114,8 +114,8 @@ pub fn fill(at: &mut LaneContext, to: &Location, size: Source) -> Result<(), Fau
     Ok(())
 }
 
-/// Takes the next cluster that has not started, if there is one, and answers in shared memory: a word and two halves are the
-/// place of its first block, and the third word tells that there is one.
+/// Cancels the launch of the next cluster that has not started, if there is one, and writes the answer to shared
+/// memory: a word and two halves are the index of its first block, and the third word says whether there is one.
 pub fn take_cluster(
     at: &mut LaneContext,
     answer: &Location,
@@ -145,7 +145,7 @@ pub fn take_cluster(
     Ok(())
 }
 
-/// What an answer says of a cluster.
+/// The field of an answer about a cluster.
 pub fn taken_cluster(asked: TakenCluster, [low, high]: [u64; 2]) -> [u64; 4] {
     let place = [low & 0xffff_ffff, low >> 32 & 0xffff, low >> 48, 0];
     match asked {
@@ -157,10 +157,10 @@ pub fn taken_cluster(asked: TakenCluster, [low, high]: [u64; 2]) -> [u64; 4] {
     }
 }
 
-/// Copies a box between a tensor and shared memory, or combines it with the tensor.
+/// Copies a TMA tile between a tensor and shared memory, or combines it with the tensor.
 pub fn copy_box(at: &mut LaneContext, step: &BoxStep) -> Result<(), Fault> {
     let address = at.read(step.map);
-    // Where the parameters begin in their bank is the chip's affair.
+    // The start of the parameters in their bank depends on the chip.
     let (place, _) = Place::of_generic(address);
     if place != Place::Parameter && !address.is_multiple_of(MAP_ALIGNMENT) {
         return Err(misaligned(Place::Generic, address, MAP_ALIGNMENT as usize));
@@ -180,7 +180,7 @@ pub fn copy_box(at: &mut LaneContext, step: &BoxStep) -> Result<(), Fault> {
         return load_box(at, step, &map, &cells, start);
     }
     let bytes = map.element_bytes();
-    // Rows that are named by their numbers lie anywhere.
+    // Rows that are given by index may be anywhere.
     if step.walk != Walk::Rows && cells.iter().any(|cell| cell.before) {
         return Err(illegal("a store of a box reaches a negative coordinate"));
     }
@@ -202,7 +202,7 @@ pub fn copy_box(at: &mut LaneContext, step: &BoxStep) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Bytes of shared memory from the first element of a box to its last one.
+/// Bytes of shared memory from the first element of a tile to its last one.
 fn room(cells: &[Cell], bytes: usize) -> usize {
     cells.last().map_or(0, |cell| cell.offset as usize + bytes)
 }
@@ -229,7 +229,7 @@ fn load_box(
             at.unaligned(Place::Shared, place, bytes, true)?.copy_from_slice(&value.to_le_bytes()[..bytes]);
         }
     }
-    // What lies outside of the tensor counts as well.
+    // Bytes outside of the tensor count as well.
     for object in receivers.iter().filter_map(|(_, object)| *object) {
         at.complete_transfer(object, (cells.len() * bytes) as u64)?;
     }
@@ -250,7 +250,7 @@ pub fn replace_field(at: &mut LaneContext, step: &FieldStep) -> Result<(), Fault
     Ok(())
 }
 
-/// Makes a cache policy, as the machine reads it.
+/// Makes a cache policy in the format of the hardware.
 pub fn policy(at: &mut LaneContext, step: &PolicyStep) {
     let high = match step {
         PolicyStep::Fraction { kind, fraction, .. } => {
@@ -270,8 +270,8 @@ fn range(kind: u32, start: u64, first: u32, total: u32) -> u32 {
     if total == 0 {
         return 0x180 << 20;
     }
-    // The machine takes the logarithm of a single.
-    let log = (f64::from(total as f32).log2() as f32).ceil() as i32;
+    // The hardware takes the logarithm of an f32.
+    let log = (libm::log2(f64::from(total as f32)) as f32).ceil() as i32;
     let unit = (log - 7).max(12) as u32;
     let end = start.wrapping_add(u64::from(first.wrapping_sub(1).wrapping_add(1 << unit)));
     let count = (end >> unit).wrapping_sub(start >> unit).min(0x7f) as u32;

@@ -1,4 +1,4 @@
-//! What a lane computes beside single operations: comparisons, predicates of logic, carries, and parts of a value.
+//! Computations of a lane with several results: comparisons, predicate logic, carries, and splits of a value.
 
 use crate::context::LaneContext;
 use crate::step::{Action, CarryOperation};

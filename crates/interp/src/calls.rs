@@ -10,14 +10,14 @@ use crate::machine::Machine;
 use crate::memory::word;
 use crate::step::{Action, Argument, CallResult, Formal};
 
-/// Bytes of a value that is passed.
+/// Bytes of a passed value.
 type Passed = SmallVec<[u8; 16]>;
 
-/// Enters a function with its arguments; one that the driver provides is executed at once.
+/// Enters a function with its arguments; a driver function is executed at once.
 pub fn enter(at: &mut LaneContext, callee: usize, arguments: &[Argument]) -> Result<(), Fault> {
     let code = at.machine.code;
     let function = &code.functions[callee];
-    // For an array without a size nothing need be passed.
+    // For an array without a size the argument is optional.
     let is_open = matches!(function.parameters.last(), Some(Formal::Open(_)));
     let wanted = function.parameters.len();
     if wanted != arguments.len() && !(is_open && wanted == arguments.len() + 1) {
@@ -79,7 +79,7 @@ pub fn enter(at: &mut LaneContext, callee: usize, arguments: &[Argument]) -> Res
     Ok(())
 }
 
-/// Leaves a function and gives its results to the caller.
+/// Leaves a function and passes its results to the caller.
 pub fn leave(lane: &mut Lane, machine: &Machine) -> Result<(), Fault> {
     let code = machine.code;
     let callee = lane.calls.last().map_or(0, |call| call.callee);
@@ -101,7 +101,7 @@ pub fn leave(lane: &mut Lane, machine: &Machine) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Puts the results of a call where the caller wants them and goes on behind it.
+/// Stores the results of a call in their destinations and continues after it.
 fn give_results(lane: &mut Lane, call: u32, results: &[Passed], machine: &Machine) {
     if let Action::Call { results: wanted, .. } = &machine.code.steps[call as usize].action {
         for (wanted, bytes) in wanted.iter().zip(results) {

@@ -1,11 +1,11 @@
-//! What collective instructions compute: shuffles, votes, matches and reductions over the lanes that take part.
+//! Collective instructions: shuffles, votes, matches and reductions over the participating lanes.
 
 use crate::lane::members;
 use crate::step::{CollectiveOperation, Reduction, Shuffle};
 use crate::value::float::{self, FloatOperation, Mode};
 use crate::value::soft::Format;
 
-/// The two results of one lane; `mask` are the lanes that take part, `operands` those of every lane.
+/// The two results of one lane; `mask` are the participating lanes, `operands` those of every lane.
 pub fn evaluate(operation: CollectiveOperation, lane: u32, mask: u32, operands: &[[u64; 3]; 32]) -> [u64; 2] {
     let own = operands[lane as usize];
     let value = |lane: usize| operands[lane][0];
@@ -47,7 +47,7 @@ fn cut(value: u64, bits: u32) -> u64 {
     value & (u64::MAX >> (64 - bits))
 }
 
-/// What a reduction makes of values.
+/// The result of a reduction.
 pub fn reduced(reduction: Reduction, values: impl Iterator<Item = u32>) -> u32 {
     let mut values = values.map(|value| prepared(reduction, value));
     let first = values.next().unwrap_or(0);
@@ -72,15 +72,15 @@ fn combine(reduction: Reduction, a: u32, b: u32) -> u32 {
     }
 }
 
-/// A value as it enters a reduction: singles whose magnitudes are compared lose their sign, and a NaN of any kind is the one
-/// that arithmetic makes.
+/// A value as the input of a reduction: if magnitudes of f32 values are compared, they lose their sign, and every NaN
+/// becomes canonical.
 fn prepared(reduction: Reduction, value: u32) -> u32 {
     let Reduction::Singles { magnitudes, .. } = reduction else { return value };
     let value = if magnitudes { value & !(Format::F32.sign() as u32) } else { value };
     if Format::F32.is_nan(value.into()) { Format::F32.canonical_nan() as u32 } else { value }
 }
 
-/// The lane that a shuffle reads, and whether it lies inside the segment.
+/// The lane that a shuffle reads, and whether it is inside the segment.
 fn source_lane(shuffle: Shuffle, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let amount = b & 31;
     let segment = c >> 8 & 31;

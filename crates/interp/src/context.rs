@@ -1,6 +1,6 @@
 //! A lane that executes an instruction, with the state that the instruction reads and writes.
 //!
-//! It is here so that every action names its operands and finds the bytes of its addresses by the same rules.
+//! Every action accesses its operands and the bytes of its addresses by the same rules.
 
 use crate::lane::{LOCAL_START, Lane, SpecialValues};
 use crate::launch::Fault;
@@ -16,13 +16,13 @@ const STRING_LIMIT: u64 = 1 << 16;
 pub struct LaneContext<'r, 'm> {
     /// The lane.
     pub lane: &'r mut Lane,
-    /// Its number in the warp.
+    /// Its index in the warp.
     pub number: u32,
-    /// What all blocks share.
+    /// State shared by all blocks.
     pub machine: &'r mut Machine<'m>,
-    /// What the warps of its block share.
+    /// State shared by the warps of its block.
     pub block: &'r mut BlockState,
-    /// What the special registers of its warp read.
+    /// The special registers of its warp.
     pub specials: &'r SpecialValues,
 }
 
@@ -44,7 +44,7 @@ impl LaneContext<'_, '_> {
         self.read(location.base).wrapping_add(location.offset as u64)
     }
 
-    /// The bytes at an address if they are in shared memory and there are copies to be followed.
+    /// The bytes at an address if they are in shared memory and copies are being tracked.
     pub fn shared_bytes(&self, place: Place, address: u64, length: usize) -> Option<Bytes> {
         if !self.machine.watch.is_on() {
             return None;
@@ -59,8 +59,8 @@ impl LaneContext<'_, '_> {
         (start + size <= memory.len() as u64).then_some(Bytes { rank, start, size })
     }
 
-    /// The bytes that a thread reads or writes, as [`LaneContext::aligned`] has them; who must wait for them first is
-    /// checked.
+    /// The bytes that a thread reads or writes, as by [`LaneContext::aligned`]; checks that the thread has waited for
+    /// copies of them.
     #[inline]
     pub fn used(
         &mut self,
@@ -121,7 +121,7 @@ impl LaneContext<'_, '_> {
         bytes.ok_or_else(|| out_of_bounds(found, address, length, write))
     }
 
-    /// The number in `length` bytes at a generic address.
+    /// The value of `length` bytes at a generic address.
     pub fn word_at(&mut self, address: u64, length: usize) -> Result<u64, Fault> {
         self.unaligned(Place::Generic, address, length, false).map(|bytes| word(bytes))
     }

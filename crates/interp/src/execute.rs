@@ -1,4 +1,4 @@
-//! What single lanes execute: each action by its kind, and the control instructions that take a lane elsewhere.
+//! Execution of single lanes: each action by its kind, and the control instructions.
 
 use smallvec::SmallVec;
 
@@ -16,7 +16,7 @@ use crate::tensor_memory;
 use crate::texture;
 use crate::value::integer::Kind;
 
-/// Executes an instruction after which the lane goes on to the next step.
+/// Executes an instruction after which the lane continues with the next step.
 #[inline]
 pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
     match action {
@@ -179,7 +179,7 @@ fn cluster_address(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Executes an instruction that takes the lane elsewhere.
+/// Executes a control instruction of a lane.
 pub fn transfer(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
     match action {
         Action::BranchTable { index, targets } => {

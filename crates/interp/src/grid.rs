@@ -20,15 +20,15 @@ const WARP_QUANTUM: u64 = 20_000;
 const BLOCK_QUANTUM: u64 = 4_000_000;
 /// Barriers of a block.
 const BARRIERS: usize = 16;
-/// Blocks of a cluster at most, where the kernel does not say.
+/// Blocks of a cluster at most, unless the kernel states more.
 const CLUSTER_LIMIT: u32 = 16;
 /// Threads of a block at most.
 const BLOCK_LIMIT: u64 = 1024;
 
-/// Turns of a cluster without anything that others could see, after which its threads are taken to wait for ever.
+/// Turns of a cluster without visible progress, after which its threads count as deadlocked.
 const IDLE_TURNS: u32 = 1_000;
 
-/// A block that runs.
+/// A running block.
 struct Block {
     state: BlockState,
     warps: Vec<Warp>,
@@ -72,7 +72,7 @@ impl Block {
         Ok(progress)
     }
 
-    /// Lets the lanes go whose barriers are complete; true if there was one.
+    /// Releases the lanes of complete barriers; true if there was one.
     fn release(&mut self, machine: &mut Machine) -> bool {
         let mut any = false;
         for (id, barrier) in self.state.barriers.iter_mut().enumerate() {
@@ -84,7 +84,7 @@ impl Block {
                     self.warps.iter().zip(&barrier.arrived).all(|(warp, arrived)| warp.live() & !arrived == 0)
                 }
                 Some(expected) => {
-                    // A warp that is not full, or whose other lanes have ended, counts as a whole one.
+                    // A partial warp, or one with exited lanes, counts as a whole one.
                     let arrivals: u32 = self
                         .warps
                         .iter()
@@ -118,7 +118,7 @@ impl Block {
         any
     }
 
-    /// What the first thread waits for that has not ended.
+    /// The fault for a deadlock: the wait of the first thread that has not exited.
     fn deadlock(&self, machine: &Machine) -> Fault {
         let waiting = self
             .warps
@@ -144,13 +144,13 @@ impl Block {
     }
 }
 
-/// How a turn of a cluster ended.
+/// The end of a turn of a cluster.
 enum Turn {
-    /// All its threads have ended.
+    /// All its threads have exited.
     Ended,
-    /// It goes on later.
+    /// It continues later.
     UsedUp,
-    /// All its threads wait, and nothing in the cluster will end that.
+    /// All its threads wait, and nothing in the cluster can end that.
     Stuck,
 }
 
@@ -165,7 +165,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Cluster number `number` of the grid.
+    /// The cluster with this index in the grid.
     fn new(decoded: &Decoded, launch: &Launch, shape: [u32; 3], number: u64) -> Cluster {
         let first = first_block(launch.grid, shape, number);
         let blocks: Vec<Block> = (0..shape.iter().product::<u32>())
@@ -181,7 +181,7 @@ impl Cluster {
         Cluster { blocks, shared, tensor, watch, meetings: 0 }
     }
 
-    /// A turn, with the memory of the cluster in its place.
+    /// Runs a turn, with the memory of the cluster swapped in.
     fn run(&mut self, machine: &mut Machine) -> Result<Turn, Fault> {
         machine.shared = std::mem::take(&mut self.shared);
         machine.tensor = std::mem::take(&mut self.tensor);
@@ -209,7 +209,7 @@ impl Cluster {
             if self.blocks.iter().all(Block::has_ended) {
                 return self.check_columns(machine).map(|()| Turn::Ended);
             }
-            // Threads that look at objects again and again do nothing that others could see.
+            // Threads that only poll mbarriers make no visible progress.
             let waits = self.blocks.iter().flat_map(|block| &block.warps).all(|warp| !warp.is_ready());
             idle = if waits && machine.events == before { idle + 1 } else { 0 };
             if !progress || idle > IDLE_TURNS {
@@ -219,7 +219,7 @@ impl Cluster {
         Ok(Turn::UsedUp)
     }
 
-    /// Columns of tensor memory must have been given back when a block ends.
+    /// Columns of tensor memory must have been freed when a block exits.
     fn check_columns(&self, machine: &Machine) -> Result<(), Fault> {
         let kept =
             self.blocks.iter().zip(&machine.tensor).find_map(|(block, tensor)| Some((block, tensor.kept()?)));
@@ -232,7 +232,7 @@ impl Cluster {
         Err(fault)
     }
 
-    /// Ends the waiting at the barrier of the cluster if all threads have arrived that have not ended.
+    /// Releases the cluster barrier if all threads that have not exited have arrived.
     fn meet(&mut self, machine: &mut Machine) -> bool {
         let warps = || self.blocks.iter().flat_map(|block| &block.warps);
         let mut living = warps().flat_map(|warp| &warp.lanes).filter(|lane| lane.state != State::Exited);
@@ -357,7 +357,7 @@ fn is_explicit(program: &Program, launch: &Launch) -> bool {
     required.or(launch.cluster).is_some()
 }
 
-/// The blocks of a cluster: what the kernel asks for, or else the launch; one block if neither does.
+/// The blocks of a cluster: from the kernel, or else from the launch; one block if neither states it.
 fn cluster_shape(program: &Program, launch: &Launch) -> Result<[u32; 3], Fault> {
     let bad = |message: String| Fault::new(FaultKind::BadLaunch, message);
     let directives = program.function(&launch.entry).map(|kernel| &kernel.body.directives);
@@ -383,9 +383,9 @@ fn run_clusters(decoded: &Decoded, launch: &Launch, blocks: u64, machine: &mut M
     let shape = machine.cluster;
     let count = blocks / shape.iter().map(|count| u64::from(*count)).product::<u64>();
     machine.waiting = 0..count;
-    // Clusters that have used up a turn and go on later.
+    // Clusters that have used up a turn and continue later.
     let mut resident = std::collections::VecDeque::new();
-    // How many of them have been stuck since one was not.
+    // Number of consecutive stuck ones.
     let mut stuck = 0;
     loop {
         let mut cluster = match machine.waiting.next() {

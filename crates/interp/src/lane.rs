@@ -1,4 +1,4 @@
-//! A lane: its registers, its stack of calls, its local memory and what it waits for.
+//! A lane: its registers, its call stack, its local memory and the state of its wait.
 
 use oriole_ptx::SpecialRegister;
 
@@ -12,7 +12,7 @@ pub const LOCAL_LIMIT: u32 = 1 << 20;
 /// Calls that may be active at a time.
 const DEPTH_LIMIT: usize = 4096;
 
-/// What a lane waits for.
+/// The state of a lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     /// Nothing: it can execute its next step.
@@ -21,13 +21,13 @@ pub enum State {
     Collective(u32, u32),
     /// A barrier of the block.
     Barrier(u32),
-    /// A phase of a barrier object.
+    /// A phase of an mbarrier.
     Object,
     /// The barrier of the cluster.
     Cluster,
     /// Columns of tensor memory.
     Columns,
-    /// It has ended.
+    /// It has exited.
     Exited,
 }
 
@@ -57,7 +57,7 @@ pub struct Entered {
     pub frame_bytes: u32,
 }
 
-/// Where a call came from.
+/// The caller of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct CallFrame {
     /// The step of the call.
@@ -76,15 +76,15 @@ pub struct CallFrame {
 pub struct Lane {
     /// Next step.
     pub pc: u32,
-    /// What it waits for.
+    /// The state.
     pub state: State,
     /// Thread index in the block.
     pub thread: [u32; 3],
     /// The carry flag.
     pub carry: bool,
-    /// When it last executed or became ready, in steps of its warp.
+    /// Time of its last step or of becoming ready, in steps of its warp.
     pub last: u64,
-    /// How often it has arrived at the barrier of its cluster.
+    /// Number of its arrivals at the cluster barrier.
     pub cluster_arrivals: u64,
     /// Active calls.
     pub calls: Vec<CallFrame>,
@@ -96,7 +96,7 @@ pub struct Lane {
     frame_end: u32,
 }
 
-/// What special registers read.
+/// Values of the special registers.
 #[derive(Clone, Copy, Debug)]
 pub struct SpecialValues {
     /// Blocks of the grid.
@@ -113,7 +113,7 @@ pub struct SpecialValues {
     pub warp: u32,
     /// Steps executed so far by all warps: the clock.
     pub clock: u64,
-    /// Bytes of shared memory of the block, and how many are dynamic.
+    /// Bytes of shared memory of the block, and the dynamic part of them.
     pub shared: (u32, u32),
 }
 
@@ -205,12 +205,12 @@ impl Lane {
         Some(call)
     }
 
-    /// Gives the callee's local memory back.
+    /// Frees the callee's local memory.
     pub fn cut(&mut self, call: &CallFrame) {
         self.local.truncate(call.top as usize);
     }
 
-    /// Takes local memory from the stack until the function returns.
+    /// Allocates local memory on the stack until the function returns.
     pub fn allocate(&mut self, size: u64, align: u64) -> Result<u64, Fault> {
         let start = (self.local.len() as u64).next_multiple_of(align);
         let end = start.saturating_add(size);
@@ -221,7 +221,7 @@ impl Lane {
         Ok(start)
     }
 
-    /// Gives local memory back down to a stack top that was saved.
+    /// Frees local memory down to a saved stack top.
     pub fn restore(&mut self, top: u64) {
         if top >= u64::from(self.frame_end) && top <= self.local.len() as u64 {
             self.local.truncate(top as usize);

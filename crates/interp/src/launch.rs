@@ -1,4 +1,4 @@
-//! What a caller gives and gets: a launch, and its outcome. Plain data.
+//! Input and output: a launch, and its outcome. Plain data.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a block in x, y, z.
     pub block: [u32; 3],
-    /// Blocks of a cluster in x, y, z; if not given, what the kernel asks for, or no clusters.
+    /// Blocks of a cluster in x, y, z; if not given, the kernel's cluster size, or no clusters.
     pub cluster: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub shared_bytes: u32,
@@ -26,7 +26,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// A launch of one block of one thread without arguments; budget: two thousand million lane instructions.
+    /// A launch of one block of one thread without arguments; budget: two billion lane instructions.
     pub fn new(entry: impl Into<String>) -> Launch {
         Launch {
             entry: entry.into(),
@@ -48,37 +48,38 @@ pub enum Arg {
     Buffer(Vec<u8>),
     /// The bytes of the parameter itself.
     Scalar(Vec<u8>),
-    /// The address of the buffer that is argument number N.
+    /// The address of the buffer that is the argument with this index.
     Alias(usize),
-    /// These bytes, a tensor map: the number in the first eight counts from the buffer that is argument number N.
+    /// These bytes, a tensor map: its address in the first eight bytes is relative to the buffer that is the argument
+    /// with this index.
     Map(usize, Vec<u8>),
     /// A texture, sampler or surface; the kernel gets its handle.
     Object(Opaque),
 }
 
-/// What a launch left behind.
+/// The outcome of a launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// For each argument that is a buffer or a surface, its bytes afterwards.
     pub buffers: Vec<Option<Vec<u8>>>,
     /// Instructions executed, counted per lane; those whose guard was false do not count.
     pub instructions: u64,
-    /// What the kernel printed, one string a call.
+    /// The kernel's printed output, one string a call.
     pub output: Vec<String>,
-    /// Why it stopped early; the buffers then hold what was written up to there.
+    /// The reason for an early stop; the buffers then have their contents at that moment.
     pub error: Option<Fault>,
 }
 
-/// Why a launch stopped.
+/// The class of an early stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FaultKind {
     /// The launch does not fit the kernel: unknown name, wrong arguments, impossible shape.
     BadLaunch,
-    /// The instruction has no meaning here yet.
+    /// The instruction is not supported yet.
     NotSupported,
     /// An access outside everything that exists.
     OutOfBounds,
-    /// An access whose address is no multiple of its size.
+    /// An access whose address is not a multiple of its size.
     Misaligned,
     /// Every lane left waits for another.
     Deadlock,
@@ -92,21 +93,21 @@ pub enum FaultKind {
     Illegal,
 }
 
-/// Why and where a launch stopped.
+/// The reason and the place of an early stop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
     /// Class of the fault.
     pub kind: FaultKind,
-    /// What happened.
+    /// The message.
     pub message: String,
-    /// Function, ordinal of the instruction among its instructions; `None` before anything ran.
+    /// Function, and ordinal of the instruction in it; `None` before the first instruction.
     pub place: Option<(String, u32)>,
-    /// Block and thread; `None` if it is no single thread's fault.
+    /// Block and thread; `None` if no single thread is at fault.
     pub thread: Option<([u32; 3], [u32; 3])>,
 }
 
 impl Fault {
-    /// A fault that has no place yet.
+    /// A fault without a place.
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Fault {
         Fault { kind, message: message.into(), place: None, thread: None }
     }

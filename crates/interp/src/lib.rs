@@ -1,8 +1,8 @@
-//! The PTX interpreter: runs a kernel on given buffers and says what they hold afterwards.
+//! The PTX interpreter: runs a kernel on given buffers and returns their final contents.
 //!
-//! It is here as the reference for what a program means, one of three independent routes to a result. It reads the
-//! resolved bodies of `oriole-hir` and nothing of the compiler behind them: no arithmetic may be shared with the
-//! simulator or with constant folding, and no machine code may enter.
+//! It defines the meaning of a program, as one of three independent ways to a result. It reads the resolved bodies of
+//! `oriole-hir` and nothing of later stages of the compiler: no arithmetic may be shared with the simulator or with
+//! constant folding, and no machine code may enter.
 
 mod access;
 mod barrier;

@@ -13,7 +13,7 @@ use crate::step::Code;
 use crate::texture::Objects;
 use crate::watch::Watch;
 
-/// What all blocks share.
+/// State shared by all blocks.
 pub struct Machine<'a> {
     /// The decoded program.
     pub code: &'a Code,
@@ -21,7 +21,7 @@ pub struct Machine<'a> {
     pub memory: Memory,
     /// Textures, samplers and surfaces.
     pub objects: Objects,
-    /// Printed so far.
+    /// The printed output so far.
     pub output: Vec<String>,
     /// Lane instructions executed so far.
     pub instructions: u64,
@@ -29,21 +29,21 @@ pub struct Machine<'a> {
     pub clock: u64,
     /// Most of either.
     pub budget: u64,
-    /// What `malloc` has given out: address and bytes.
+    /// Allocations of `malloc`: address and bytes.
     pub heap: BTreeMap<u64, u64>,
-    /// What others could see of what lanes did: a count of writes, arrivals and the like.
+    /// Number of visible events: writes, arrivals and the like.
     pub events: u64,
-    /// Shared memory of the cluster that runs, by rank of the block.
+    /// Shared memory of the running cluster, by rank of the block.
     pub shared: Vec<Vec<u8>>,
     /// Tensor memory, in the same way.
     pub tensor: Vec<TensorMemory>,
-    /// What copies have under way in it.
+    /// Copies in flight in it.
     pub watch: Watch,
-    /// How often all threads of the cluster that runs have met.
+    /// Number of completed phases of the running cluster's barrier.
     pub cluster_meetings: u64,
     /// Blocks of a cluster.
     pub cluster: [u32; 3],
-    /// Numbers of the clusters that have not started, and that nobody has taken over.
+    /// Indices of the clusters that have not started and have not been cancelled.
     pub waiting: std::ops::Range<u64>,
     /// Whether the launch has clusters.
     pub explicit_cluster: bool,
@@ -53,22 +53,22 @@ pub struct Machine<'a> {
     pub block: [u32; 3],
     /// Bytes of shared memory that the launch adds.
     pub dynamic_shared: u32,
-    /// How the chip adds up products of matrices.
+    /// The accumulation of an MMA on the chip.
     pub matrix_unit: MatrixUnit,
 }
 
-/// What the warps of a block share.
+/// State shared by the warps of a block.
 pub struct BlockState {
     /// Index of the block in the grid.
     pub index: [u32; 3],
-    /// Number of the block in its cluster.
+    /// Rank of the block in its cluster.
     pub rank: u32,
     /// Barriers.
     pub barriers: Vec<Barrier>,
 }
 
 impl Machine<'_> {
-    /// What the special registers of a warp read.
+    /// The values of the special registers of a warp.
     pub fn special_values(&self, block: &BlockState, warp: u32) -> SpecialValues {
         SpecialValues {
             grid: self.grid,

@@ -1,8 +1,8 @@
 //! Memory of a launch: the generic address space, the buffers of global memory, the constant segment, parameters.
 //!
-//! Each buffer and each variable of the module has a window of its own in the address space, so that an access past
-//! its end meets nothing instead of a neighbour. Shared and local memory belong to blocks and lanes; only their
-//! windows are known here.
+//! Each buffer and each variable of the module has a window of its own in the address space, so that an access past its
+//! end is a fault and does not hit a neighbour. Shared and local memory belong to blocks and lanes; only their windows
+//! are known here.
 
 use crate::launch::{Fault, FaultKind};
 
@@ -20,7 +20,7 @@ const PARAMETER: u64 = 0x7e03;
 const CODE: u64 = 0x7e04;
 /// Window of the first region of global memory.
 const GLOBAL: u64 = 0x7f00;
-/// Where a region starts in its window; not zero, so that the low word of a pointer is not either.
+/// Start of a region in its window; not zero, so that the low word of a pointer is nonzero.
 const REGION_START: u64 = 0x0100_0000;
 /// Bytes between two function addresses.
 const FUNCTION_STRIDE: u64 = 0x100;
@@ -76,8 +76,8 @@ impl Place {
 /// Bits of an address in the shared memory of a block; above them is the block.
 const SHARED_BITS: u32 = 24;
 
-/// The rank of the block that an address of shared memory belongs to, and the offset there. Addresses of variables name no
-/// block: they mean the one whose thread uses them, `own`.
+/// The rank of the block of an address of shared memory, and the offset there. Addresses of variables name no block:
+/// they mean the block `own` of the current thread.
 pub fn shared_address(address: u64, own: u32) -> (u32, u64) {
     let block = (address >> SHARED_BITS) as u32;
     (block.checked_sub(1).unwrap_or(own), address & ((1 << SHARED_BITS) - 1))
@@ -89,7 +89,7 @@ pub fn in_block(address: u64, rank: u32) -> u64 {
     (address & !part) | (u64::from(rank + 1) << SHARED_BITS & part)
 }
 
-/// The address of function number `index`.
+/// The address of the function at `index`.
 pub fn function_address(index: usize) -> u64 {
     (CODE << WINDOW_BITS) + (index as u64 + 1) * FUNCTION_STRIDE
 }
@@ -117,7 +117,7 @@ impl Memory {
         ((GLOBAL + self.regions.len() as u64 - 1) << WINDOW_BITS) + REGION_START
     }
 
-    /// Takes a region out; `None` if no region starts there.
+    /// Removes a region; `None` if no region starts there.
     pub fn take_region(&mut self, address: u64) -> Option<Vec<u8>> {
         if address & ((1 << WINDOW_BITS) - 1) != REGION_START {
             return None;
@@ -150,7 +150,7 @@ pub fn span(segment: &mut [u8], offset: u64, length: usize) -> Option<&mut [u8]>
     segment.get_mut(start..start.checked_add(length)?)
 }
 
-/// The fault of an access that meets nothing.
+/// The fault of an access outside of all memory.
 pub fn out_of_bounds(place: Place, address: u64, length: usize, write: bool) -> Fault {
     let verb = if write { "write" } else { "read" };
     let name = place.name();
@@ -160,7 +160,7 @@ pub fn out_of_bounds(place: Place, address: u64, length: usize, write: bool) -> 
     )
 }
 
-/// The fault of an access at an address that is no multiple of its size.
+/// The fault of a misaligned address.
 pub fn misaligned(place: Place, address: u64, length: usize) -> Fault {
     let name = place.name();
     Fault::new(

@@ -9,20 +9,20 @@ use crate::memory::{Place, shared_address, word};
 use crate::step::{Location, ObjectOperation};
 use oriole_copies::Bytes;
 
-/// Bytes of an object.
+/// Bytes of an mbarrier.
 pub const OBJECT_BYTES: usize = 8;
 
 /// Bits of a count of arrivals.
 const COUNT_BITS: u32 = 20;
 /// Most arrivals that a phase may wait for, and most bytes that may be outstanding.
 const MOST: u32 = (1 << COUNT_BITS) - 1;
-/// Where the fields begin. Bit 0 tells an object from zeros.
+/// Positions of the fields. Bit 0 distinguishes an mbarrier from zeros.
 const PENDING: u32 = 1;
 const EXPECTED: u32 = PENDING + COUNT_BITS;
 const OUTSTANDING: u32 = EXPECTED + COUNT_BITS;
 const LAYOUT: u32 = 62;
 const PHASE: u32 = 63;
-/// The field of outstanding bytes: a sign beside the count.
+/// The field of outstanding bytes: the count with a sign.
 const OUTSTANDING_BITS: u32 = COUNT_BITS + 1;
 
 /// Why a program may not do this to an mbarrier.
@@ -49,18 +49,18 @@ pub enum ObjectError {
 pub struct Object {
     /// Parity of the current phase.
     pub phase: bool,
-    /// Arrivals that are missing in this phase.
+    /// Arrivals pending in this phase.
     pub pending: u32,
     /// Arrivals that each of the following phases waits for.
     pub expected: u32,
-    /// Bytes to come in this phase; negative where they came before they were announced.
+    /// Transaction bytes pending in this phase; negative where they completed before they were expected.
     pub outstanding: i32,
     /// The program asked for the second layout.
     pub second_layout: bool,
 }
 
 impl Object {
-    /// An object that waits for so many arrivals; `None` if it cannot count them.
+    /// An mbarrier that waits for `count` arrivals; `None` if it cannot count them.
     pub fn new(count: u32) -> Option<Object> {
         (1..=MOST).contains(&count).then_some(Object {
             phase: false,
@@ -71,7 +71,7 @@ impl Object {
         })
     }
 
-    /// The object in a word of memory.
+    /// The mbarrier in a word of memory.
     pub fn decode(bits: u64) -> Option<Object> {
         let field = |at: u32, width: u32| (bits >> at & ((1 << width) - 1)) as u32;
         let outstanding = field(OUTSTANDING, OUTSTANDING_BITS);
@@ -94,7 +94,7 @@ impl Object {
             | u64::from(self.phase) << PHASE
     }
 
-    /// More bytes to come, or, negative, bytes that came.
+    /// Expected transaction bytes, or, negative, completed ones.
     pub fn transfer(&mut self, bytes: i64) -> Result<(), ObjectError> {
         let outstanding = i64::from(self.outstanding) + bytes;
         if outstanding.unsigned_abs() > u64::from(MOST) {
@@ -105,7 +105,7 @@ impl Object {
         Ok(())
     }
 
-    /// So many threads arrive, and with `drop` do so for good.
+    /// `count` threads arrive; with `drop` the expected count of later phases drops, too.
     pub fn arrive(&mut self, count: u32, drop: bool) -> Result<(), ObjectError> {
         if count == 0 || count > self.pending {
             return Err(ObjectError::Arrivals { count, pending: self.pending });
@@ -118,7 +118,7 @@ impl Object {
         Ok(())
     }
 
-    /// Begins the next phase if nothing is missing.
+    /// Begins the next phase if nothing is pending.
     fn end_phase(&mut self) {
         if self.pending == 0 && self.outstanding == 0 {
             self.phase = !self.phase;
@@ -127,7 +127,7 @@ impl Object {
     }
 }
 
-/// What `mbarrier.pending_count` says of a state.
+/// The result of `mbarrier.pending_count` for a state.
 pub fn pending_count(state: u64) -> u64 {
     Object::decode(state).map_or(0, |object| u64::from(object.pending))
 }
@@ -148,7 +148,7 @@ impl LaneContext<'_, '_> {
         }
     }
 
-    /// The object at an address of shared memory.
+    /// The mbarrier at an address of shared memory.
     pub fn object(&mut self, address: u64) -> Result<Object, Fault> {
         let bits = word(self.aligned(Place::Shared, address, OBJECT_BYTES, false)?);
         Object::decode(bits).ok_or_else(|| {
@@ -163,19 +163,19 @@ impl LaneContext<'_, '_> {
         Ok(())
     }
 
-    /// So many bytes that the object at this shared address waits for have come.
+    /// Completes transaction bytes of the mbarrier at this shared address.
     pub fn complete_transfer(&mut self, address: u64, bytes: u64) -> Result<(), Fault> {
         self.change_object(address, false, |object| object.transfer(-(bytes as i64)))?;
         Ok(())
     }
 
-    /// The one address of an object, whatever block names it.
+    /// The canonical address of an mbarrier, whatever block names it.
     pub fn object_name(&self, address: u64) -> u64 {
         let (rank, start) = shared_address(address, self.block.rank);
         Bytes { rank, start, size: OBJECT_BYTES as u64 }.address()
     }
 
-    /// Changes the object at a shared address, by an arrival or otherwise; gives it as it was.
+    /// Changes the mbarrier at a shared address, by an arrival or otherwise; returns its old value.
     fn change_object(
         &mut self,
         address: u64,
@@ -191,7 +191,7 @@ impl LaneContext<'_, '_> {
         Ok(before)
     }
 
-    /// Executes an operation; the state is that before it.
+    /// Executes an operation; returns the state before it.
     pub fn work_on_object(
         &mut self,
         operation: ObjectOperation,
@@ -232,7 +232,8 @@ impl LaneContext<'_, '_> {
                 }
                 object.arrive(amount, drop)
             })?,
-            // The copies are done at once, and so this is an arrival. Where nobody counted it, it is one more to wait for.
+            // The copies are done at once, and so this is an arrival. Unless it was counted, it is one more to wait
+            // for.
             ObjectOperation::Copied { counted } => {
                 let (name, object) = (self.object_name(address), self.object(address)?);
                 self.machine.watch.copies_arrive(name, object);
@@ -245,12 +246,12 @@ impl LaneContext<'_, '_> {
         Ok(before.encode())
     }
 
-    /// The operations in tensor memory that the thread has started are through, and an object learns it. The operations are
-    /// done at once, and so this is an arrival.
+    /// The thread's operations in tensor memory complete, and an mbarrier is signalled. The operations are done at
+    /// once, and so this is an arrival.
     pub fn commit_operations(&mut self, location: &Location) -> Result<(), Fault> {
         let address = match self.address(location) {
-            // What is started in tensor memory names its object by 32 bits. Compilers give the address in shared memory,
-            // widened, where the language asks for a generic one, and the hardware never sees the difference.
+            // Operations in tensor memory name their mbarrier by 32 bits. Compilers give the address in shared memory,
+            // zero-extended, where the language asks for a generic one, and the hardware does not see the difference.
             address if location.place == Place::Generic && address >> 32 == 0 => address,
             _ => self.object_address(location)?,
         };
@@ -260,7 +261,7 @@ impl LaneContext<'_, '_> {
         Ok(())
     }
 
-    /// Whether the phase of this parity is over.
+    /// Whether the phase of this parity is complete.
     pub fn phase_is_over(&mut self, location: &Location, parity: bool) -> Result<bool, Fault> {
         let address = self.object_address(location)?;
         let over = self.object(address)?.phase != parity;
@@ -272,7 +273,7 @@ impl LaneContext<'_, '_> {
     }
 }
 
-/// The parity of the phase that a state was taken in.
+/// The parity of the phase of a state.
 pub fn parity_of_state(state: u64) -> bool {
     state >> PHASE != 0
 }

@@ -6,7 +6,7 @@ use std::str::Chars;
 use crate::context::LaneContext;
 use crate::launch::Fault;
 
-/// What a format prints, and how many values it took.
+/// The printed text of a format, and the number of its arguments.
 pub fn format(at: &mut LaneContext, format: u64, values: u64) -> Result<(String, u64), Fault> {
     let format = at.string_at(format)?;
     let mut text = String::new();
@@ -25,7 +25,7 @@ pub fn format(at: &mut LaneContext, format: u64, values: u64) -> Result<(String,
     Ok((text, arguments.taken))
 }
 
-/// The arguments of a format: they lie one behind the other in memory, each at a multiple of its size.
+/// The arguments of a format, one after the other in memory, each at a multiple of its size.
 struct Arguments {
     start: u64,
     offset: u64,

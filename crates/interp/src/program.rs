@@ -13,12 +13,12 @@ pub struct Program {
     pub functions: Vec<Function>,
     /// Variables of the module.
     pub variables: Vec<ModuleVariable>,
-    /// How the chip adds up products of matrices: the one thing that the language leaves to it.
+    /// The accumulation of an MMA on the chip: the only behaviour that the language leaves to it.
     pub matrix_unit: MatrixUnit,
 }
 
 impl Default for Program {
-    /// No program, on the chip that is meant where none is named.
+    /// An empty program on the default chip.
     fn default() -> Program {
         Program { functions: Vec::new(), variables: Vec::new(), matrix_unit: Chip::DEFAULT.matrix_unit() }
     }
@@ -53,7 +53,7 @@ pub struct ModuleVariable {
 /// The address of a symbol in an initializer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InitialAddress {
-    /// Where in the variable.
+    /// Offset in the variable.
     pub offset: u64,
     /// Bytes of the address.
     pub size: u32,
@@ -63,7 +63,7 @@ pub struct InitialAddress {
     pub addend: i64,
     /// `generic(symbol)`: the generic address instead of the one in its own space.
     pub generic: bool,
-    /// The number of the one byte that is taken of the address, from 0, the lowest; `None` for all of it.
+    /// The index of the one byte taken from the address, 0 for the lowest; `None` for the whole address.
     pub byte: Option<u8>,
 }
 
@@ -80,9 +80,8 @@ impl Program {
         }
     }
 
-    /// The program of a resolved module. Whether the module has errors is for the caller to look at: the bodies of
-    /// functions with errors lack instructions. The chip is the one that `.target` names, or the one that is meant where
-    /// none is named.
+    /// The program of a resolved module. The caller checks whether the module has errors: the bodies of functions with
+    /// errors lack instructions. The chip is the one that `.target` names, or the default chip.
     pub fn from_module(module: &Module) -> Program {
         let mut functions: Vec<Function> = module
             .functions
@@ -126,7 +125,7 @@ impl Program {
         }
     }
 
-    /// The same program on another chip.
+    /// This program on another chip.
     pub fn on(self, chip: Chip) -> Program {
         Program { matrix_unit: chip.matrix_unit(), ..self }
     }

@@ -1,4 +1,4 @@
-//! What `wmma.load` and `wmma.store` do in memory: a lane reads or writes its part of a matrix, element by element.
+//! Memory accesses of `wmma.load` and `wmma.store`: a lane reads or writes its part of a matrix, element by element.
 
 use crate::context::LaneContext;
 use crate::launch::Fault;
@@ -21,7 +21,7 @@ impl LaneContext<'_, '_> {
         Ok(registers)
     }
 
-    /// Writes the lane's part. No sum has elements of less than a byte.
+    /// Writes the lane's part. No accumulator has elements of less than a byte.
     pub fn store_share(&mut self, to: &SharePlace, stride: Option<u64>, values: &[u64]) -> Result<(), Fault> {
         let share = to.share;
         let length = share.bits.div_ceil(8) as usize;

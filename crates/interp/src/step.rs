@@ -24,15 +24,16 @@ pub struct Step {
     pub function: u32,
     /// Register that guards it, and whether it is negated.
     pub guard: Option<(u32, bool)>,
-    /// What it does.
+    /// The operation.
     pub action: Action,
-    /// The registers that it names; empty in functions without products of warp groups.
+    /// The registers that it names; empty in functions without MMAs of warp groups.
     pub touched: Box<[u32]>,
-    /// Others may learn from it through memory what the thread has done, or the thread from others.
+    /// Its execution may be visible to other threads through memory, or make theirs visible.
     pub tells: bool,
 }
 
-/// An order that a program asks for. The machine does one thing after the other and copies at once, so that no byte shows it.
+/// An ordering operation of a program. The interpreter executes sequentially and copies at once, so that no byte
+/// depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     /// A fence of memory.
@@ -41,14 +42,14 @@ pub enum Order {
     BetweenProxies,
     /// The copies of the thread since the last one are a group.
     CloseGroup,
-    /// At most so many groups are still under way.
+    /// At most this many groups are still in flight.
     WaitForGroups(u32),
-    /// No copy is still under way, whether its group was closed or not.
+    /// No copy is still in flight, whether its group was closed or not.
     WaitForAll,
 }
 
 impl Action {
-    /// Whether it uses shared memory beside the thread that starts it.
+    /// Whether it uses shared memory asynchronously.
     pub fn is_asynchronous(&self) -> bool {
         match self {
             Action::Copy { .. } | Action::Bulk(_) | Action::Box(_) | Action::Tensor(_) => true,
@@ -61,7 +62,7 @@ impl Action {
     }
 }
 
-/// Where an operand comes from.
+/// The source of an operand.
 #[derive(Clone, Copy, Debug)]
 pub enum Source {
     /// A register of the current frame.
@@ -76,7 +77,7 @@ pub enum Source {
     Special(SpecialRegister),
 }
 
-/// Where a result goes: a register of the current frame and the bits that it holds.
+/// The destination of a result: a register of the current frame and its bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Destination {
     /// Register of the current frame.
@@ -96,16 +97,16 @@ pub struct Location {
     pub offset: i64,
 }
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// Nothing that a deterministic, sequentially consistent machine could show: prefetches, hints.
+    /// No effect in a deterministic, sequentially consistent execution: prefetches, hints.
     Nothing,
-    /// What only the rules for copies look at.
+    /// An operation that only the rules for copies observe.
     Order(Order),
     /// A pure operation.
     Compute {
-        /// What is computed.
+        /// The computation.
         operation: Operation,
         /// Result.
         destination: Destination,
@@ -116,11 +117,11 @@ pub enum Action {
     Texture(Box<TextureStep>),
     /// `setp`, and its complement.
     Compare {
-        /// What is compared.
+        /// The comparison.
         comparison: Comparison,
-        /// How the third operand enters.
+        /// The use of the third operand.
         combine: Combine,
-        /// On packed halves: two results instead of a result and its complement.
+        /// On f16x2 pairs: two results instead of a result and its complement.
         halves: bool,
         /// The two predicates.
         destinations: [Destination; 2],
@@ -155,7 +156,7 @@ pub enum Action {
     },
     /// Several moves that read before they write.
     Moves(Vec<(Destination, Source)>),
-    /// A value taken apart, the low part first.
+    /// A value that is split, the low part first.
     Split {
         /// Bits of each part.
         bits: u32,
@@ -166,7 +167,7 @@ pub enum Action {
     },
     /// `isspacep`
     IsPlace {
-        /// The space asked for.
+        /// The tested space.
         place: Place,
         /// Predicate.
         destination: Destination,
@@ -175,7 +176,7 @@ pub enum Action {
     },
     /// `ld`
     Load {
-        /// Where from.
+        /// The address.
         location: Location,
         /// Bytes of an element.
         bytes: u32,
@@ -186,7 +187,7 @@ pub enum Action {
     },
     /// `st`
     Store {
-        /// Where to.
+        /// The address.
         location: Location,
         /// Bytes of an element.
         bytes: u32,
@@ -195,9 +196,9 @@ pub enum Action {
     },
     /// `atom` and `red`
     Atomic {
-        /// Where.
+        /// The address.
         location: Location,
-        /// What happens there.
+        /// The operation there.
         operation: AtomicOperation,
         /// Bytes of an element.
         bytes: u32,
@@ -210,38 +211,38 @@ pub enum Action {
     },
     /// A copy from memory to memory that is complete at once.
     Copy {
-        /// Where to.
+        /// The target.
         to: Location,
-        /// Where from.
+        /// The source.
         from: Location,
         /// Bytes written.
         bytes: u32,
-        /// Bytes read; those behind them are zero.
+        /// Bytes read; those after them are zero.
         read: Source,
-        /// Where this holds, nothing is read.
+        /// If this is true, nothing is read.
         ignored: Option<Source>,
     },
     /// `cvt.rs`
     RandomConversion(Box<RandomStep>),
     /// `st.bulk`: zeros.
     Fill {
-        /// Where to.
+        /// The target.
         to: Location,
-        /// How many bytes.
+        /// Number of bytes.
         size: Source,
     },
     /// `clusterlaunchcontrol.try_cancel`
     TakeCluster {
-        /// Where the answer goes.
+        /// The target of the answer.
         answer: Location,
-        /// The object that is told.
+        /// The mbarrier to signal.
         object: Location,
         /// All blocks of the cluster get the answer.
         everybody: bool,
     },
     /// `clusterlaunchcontrol.query_cancel`
     TakenCluster {
-        /// What is asked.
+        /// The queried field.
         asked: TakenCluster,
         /// Results.
         destinations: SmallVec<[Destination; 4]>,
@@ -250,7 +251,7 @@ pub enum Action {
     },
     /// A bulk copy of bytes.
     Bulk(Box<BulkStep>),
-    /// A box of a tensor that is copied, or reduced into the tensor.
+    /// A bulk tensor copy, or a reduction into the tensor.
     Box(Box<BoxStep>),
     /// `tensormap.replace`
     ReplaceField(Box<FieldStep>),
@@ -265,50 +266,50 @@ pub enum Action {
     },
     /// `tensormap.cp_fenceproxy`: each lane copies a word.
     PublishMap {
-        /// Where to.
+        /// The target.
         to: Location,
-        /// Where from.
+        /// The source.
         from: Location,
     },
     /// `createpolicy`
     Policy(Box<PolicyStep>),
     /// An instruction that lanes of a warp execute together.
     Collective {
-        /// What it does.
+        /// The operation.
         operation: CollectiveOperation,
-        /// Number of its spelling: lanes meet only in instructions of one spelling.
+        /// Index of its spelling: lanes synchronize only at instructions of one spelling.
         key: u32,
-        /// The lanes that take part; without a mask, those that come to the instruction together.
+        /// The participating lanes; without a mask, those that reach the instruction together.
         members: Option<Source>,
         /// Results.
         destinations: [Destination; 2],
         /// Operands.
         sources: [Source; 3],
     },
-    /// A product of matrices, or a move of small ones, that a whole warp executes together.
+    /// An MMA, or a move of small matrices, that a whole warp executes together.
     Matrix(Box<MatrixStep>),
-    /// What a single thread starts in tensor memory.
+    /// An operation in tensor memory that a single thread starts.
     Tensor(Box<TensorStep>),
     /// `activemask`
     ActiveMask(Destination),
     /// `bar` and `barrier`
     Barrier {
-        /// What it does.
+        /// The operation.
         operation: BarrierOperation,
-        /// Number of the barrier.
+        /// Index of the barrier.
         id: Source,
-        /// Threads that take part; all of the block if none is given.
+        /// Number of participating threads; `None` for the whole block.
         count: Option<Source>,
         /// Result of a reduction.
         destination: Destination,
         /// Operand of a reduction.
         source: Source,
     },
-    /// What works on a barrier object and waits for nothing.
+    /// A non-blocking operation on an mbarrier.
     Object {
-        /// What it does.
+        /// The operation.
         operation: ObjectOperation,
-        /// The object.
+        /// The mbarrier.
         location: Location,
         /// The state before.
         destination: Destination,
@@ -317,24 +318,24 @@ pub enum Action {
     },
     /// `mbarrier.test_wait` and `mbarrier.try_wait`
     ObjectTest {
-        /// The object.
+        /// The mbarrier.
         location: Location,
         /// The parity of the phase, or a state that was taken in it.
         phase: Source,
         /// It is a parity.
         parity: bool,
-        /// Whether the phase is over.
+        /// Whether the phase is complete.
         destination: Destination,
-        /// Where it is said that something was reported to the object, and what. Nothing reports.
+        /// Destinations for whether there is a report on the mbarrier, and which. There never is one.
         reported: [Destination; 2],
     },
     /// `mbarrier.check_layout`
     CheckLayout {
-        /// The object.
+        /// The mbarrier.
         location: Location,
-        /// The second layout is asked for.
+        /// The second layout is tested.
         second: bool,
-        /// Whether it is the object's.
+        /// Whether it is the mbarrier's.
         destination: Destination,
     },
     /// `mbarrier.pending_count`
@@ -344,16 +345,16 @@ pub enum Action {
         /// The state.
         source: Source,
     },
-    /// `st.async` and `red.async`: what is written, the object that is told, and of how many bytes.
+    /// `st.async` and `red.async`: the write, the mbarrier to signal, and the number of bytes.
     Told {
         /// A store, or an atomic without a result.
         write: Box<Action>,
-        /// The object.
+        /// The mbarrier.
         object: Location,
         /// Bytes written.
         bytes: u32,
     },
-    /// `mapa`: the address of the same place in the block of this rank.
+    /// `mapa`: the address of the same offset in the block of this rank.
     MapRank {
         /// The address.
         destination: Destination,
@@ -391,7 +392,7 @@ pub enum Action {
     },
     /// `call`
     Call {
-        /// Whom.
+        /// The callee.
         target: CallTarget,
         /// Arguments.
         arguments: Vec<Argument>,
@@ -417,73 +418,73 @@ pub enum Action {
     StackSave(Destination),
     /// `stackrestore`
     StackRestore(Source),
-    /// An instruction without a meaning here, as written.
+    /// An unsupported instruction, as written.
     NotSupported(String),
 }
 
 /// A bulk copy of bytes.
 #[derive(Clone, Debug)]
 pub struct BulkStep {
-    /// Where to.
+    /// The target.
     pub to: Location,
-    /// Where from.
+    /// The source.
     pub from: Location,
     /// Bytes.
     pub size: Source,
-    /// How elements of so many bytes are combined with what is there.
+    /// The operation that combines elements of this many bytes with the target.
     pub combine: Option<(AtomicOperation, usize)>,
-    /// Which bytes of each sixteen are copied, if not all.
+    /// The bytes of each sixteen that are copied, if not all.
     pub mask: Option<Source>,
-    /// Who is told.
+    /// The mbarriers to signal.
     pub signal: Signal,
 }
 
-/// A conversion that rounds by random bits.
+/// A conversion with stochastic rounding.
 #[derive(Clone, Debug)]
 pub struct RandomStep {
-    /// Which one.
+    /// The conversion.
     pub conversion: random::Conversion,
-    /// The numbers packed.
+    /// The packed results.
     pub destination: Destination,
-    /// Two or four singles.
+    /// Two or four f32 values.
     pub numbers: SmallVec<[Source; 4]>,
     /// The random bits.
     pub random: Source,
 }
 
-/// The barrier object that counts the bytes of a bulk copy, and the blocks that get one each.
+/// The mbarrier that counts the bytes of a bulk copy, and the blocks that get one each.
 #[derive(Clone, Debug, Default)]
 pub struct Signal {
-    /// The object, beside the target.
+    /// The mbarrier of the target.
     pub object: Option<Location>,
-    /// The ranks of the blocks, if there are several, as a mask: each has a target and an object at the same offsets.
+    /// The ranks of the blocks, if there are several, as a mask: each has a target and an mbarrier at the same offsets.
     pub blocks: Option<Source>,
-    /// Of the objects of a pair of blocks, that of the block is told which stands in it as the named one does.
+    /// In a pair of blocks the signalled block has the same position in the pair as the block of the named mbarrier.
     pub in_pairs: bool,
 }
 
-/// A box of a tensor.
+/// A bulk tensor copy.
 #[derive(Clone, Debug)]
 pub struct BoxStep {
     /// Generic address of the tensor map.
     pub map: Source,
-    /// Where the box begins.
+    /// The corner of the tile.
     pub coordinates: SmallVec<[Source; 5]>,
-    /// Offsets in an image, or halo and offset.
+    /// im2col offsets, or halo and offset.
     pub offsets: SmallVec<[Source; 3]>,
-    /// How the box is walked.
+    /// The traversal of the tile.
     pub walk: Walk,
-    /// The box in shared memory; `None` for a prefetch.
+    /// The tile in shared memory; `None` for a prefetch.
     pub shared: Option<Location>,
     /// From the tensor to shared memory, not the other way.
     pub loads: bool,
-    /// How the box is combined with the tensor; the tensor knows the type.
+    /// The operation that combines the tile with the tensor; the tensor has the type.
     pub combine: Option<AtomicOperation>,
-    /// Who is told.
+    /// The mbarriers to signal.
     pub signal: Signal,
 }
 
-/// Some bits of memory that take some bits of a value.
+/// Bits of memory that are replaced by bits of a value.
 #[derive(Clone, Debug)]
 pub struct FieldPart {
     /// Offset of the word.
@@ -492,22 +493,22 @@ pub struct FieldPart {
     pub bytes: usize,
     /// The bits that change.
     pub mask: u64,
-    /// What is subtracted from the value.
+    /// Subtracted from the value.
     pub less: u64,
-    /// Its lowest bit that is taken, and where that goes.
+    /// The lowest bit taken from it, and its new position.
     pub from: u32,
     /// See `from`.
     pub to: u32,
-    /// Bits that are set beside.
+    /// Bits that are set in addition.
     pub set: u64,
 }
 
-/// A field of a tensor map that is replaced.
+/// A replaced field of a tensor map.
 #[derive(Clone, Debug)]
 pub struct FieldStep {
     /// The map.
     pub map: Location,
-    /// What changes.
+    /// The changed parts.
     pub parts: SmallVec<[FieldPart; 2]>,
     /// The new value.
     pub value: Source,
@@ -516,22 +517,22 @@ pub struct FieldStep {
 /// A cache policy.
 #[derive(Clone, Debug)]
 pub enum PolicyStep {
-    /// For a part of the accesses.
+    /// For a fraction of the accesses.
     Fraction {
         /// Result.
         destination: Destination,
-        /// What the policy does, in the bits of the machine.
+        /// The effect of the policy, in the encoding of the hardware.
         kind: u32,
-        /// The part.
+        /// The fraction.
         fraction: Source,
     },
     /// For a range of addresses.
     Range {
         /// Result.
         destination: Destination,
-        /// What the policy does, in the bits of the machine.
+        /// The effect of the policy, in the encoding of the hardware.
         kind: u32,
-        /// Where the range begins.
+        /// The start of the range.
         start: Location,
         /// Bytes of the first priority.
         first: Source,
@@ -540,16 +541,16 @@ pub enum PolicyStep {
     },
 }
 
-/// Which operation uses the carry flag.
+/// An operation with the carry flag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CarryOperation {
     Add,
     Subtract,
-    /// Which part of the product; `true`: the sum is held in its range.
+    /// A part of the product; `true`: the sum saturates.
     MultiplyAdd(Part, bool),
 }
 
-/// What an atomic does to an element.
+/// The operation of an atomic.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum AtomicOperation {
     Add(Kind),
@@ -564,11 +565,11 @@ pub enum AtomicOperation {
     Increment,
     /// Down to zero, then the limit.
     Decrement,
-    /// Sum, minimum or maximum of floats; `true`: of packed halves.
+    /// Floating-point add, min or max; `true`: of f16x2 pairs.
     Float(crate::value::float::FloatOperation, Format, Mode, bool),
 }
 
-/// What lanes of a warp do together.
+/// A collective operation of lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CollectiveOperation {
     Shuffle(Shuffle),
@@ -584,12 +585,12 @@ pub enum CollectiveOperation {
     Elect,
 }
 
-/// What a warp does with matrices.
+/// An operation of a warp on matrices.
 #[derive(Clone, Debug)]
 pub struct MatrixStep {
-    /// What it does.
+    /// The operation.
     pub operation: MatrixOperation,
-    /// Number of its spelling: lanes meet only in instructions of one spelling.
+    /// Index of its spelling: lanes synchronize only at instructions of one spelling.
     pub key: u32,
     /// Registers that are written.
     pub destinations: Vec<Destination>,
@@ -597,25 +598,25 @@ pub struct MatrixStep {
     pub sources: Vec<Vec<Source>>,
 }
 
-/// What a thread starts in tensor memory.
+/// An operation in tensor memory that a thread starts.
 #[derive(Clone, Debug)]
 pub struct TensorStep {
-    /// Blocks that take part.
+    /// Participating blocks.
     pub blocks: u32,
-    /// What happens.
+    /// The operation.
     pub operation: TensorOperation,
 }
 
-/// Which of them. Places in tensor memory are operands with an offset.
+/// The kind of operation. Addresses in tensor memory are operands with an offset.
 #[derive(Clone, Debug)]
 pub enum TensorOperation {
     /// `tcgen05.mma`
     Product(Box<TensorProduct>),
     /// `tcgen05.cp`
     Copy {
-        /// What is copied.
+        /// The copy.
         copy: oriole_tensor_memory::Copy,
-        /// Where to.
+        /// The target.
         to: Location,
         /// The descriptor of the source.
         from: Source,
@@ -626,10 +627,10 @@ pub enum TensorOperation {
     Commit(Signal),
 }
 
-/// A product in tensor memory.
+/// An MMA in tensor memory.
 #[derive(Clone, Debug)]
 pub struct TensorProduct {
-    /// What the instruction says.
+    /// The form of the instruction.
     pub form: oriole_tensor_memory::Form,
     /// The result.
     pub result: Location,
@@ -637,32 +638,32 @@ pub struct TensorProduct {
     pub left: Result<Location, Source>,
     /// The descriptor of the right factor.
     pub right: Source,
-    /// What says which elements of a sparse factor are there.
+    /// The metadata of a sparse factor.
     pub metadata: Option<Location>,
-    /// The description of the product.
+    /// The instruction descriptor.
     pub description: Source,
     /// The scales of both factors.
     pub scales: Option<[Location; 2]>,
-    /// Lanes that keep what they have.
+    /// Lanes that keep their values.
     pub kept_lanes: Vec<Source>,
-    /// Old sums count.
+    /// Whether to accumulate.
     pub adds: Source,
-    /// By how many powers of two they count less.
+    /// The power of two by which the accumulator is scaled down.
     pub down: u32,
-    /// Which columns are zero.
+    /// The columns that are zero.
     pub zero_columns: Option<Source>,
 }
 
-/// What a warp does with tensor memory.
+/// An operation of a warp on tensor memory.
 #[derive(Clone, Copy, Debug)]
 pub enum TensorWarp {
-    /// `tcgen05.alloc`: where the address goes. Operand: the columns.
+    /// `tcgen05.alloc`: the target of the address. Operand: the columns.
     Allocate(Location),
     /// `tcgen05.dealloc`; operands: the address and the columns.
     Release,
     /// `tcgen05.relinquish_alloc_permit`
     GiveUp,
-    /// `tcgen05.ld`, and what it computes of the registers of each thread.
+    /// `tcgen05.ld`, and its reduction of the registers of each thread.
     Load(oriole_tensor_memory::Movement, Location, Option<Reduction>),
     /// `tcgen05.st`; operand: the registers.
     Store(oriole_tensor_memory::Movement, Location),
@@ -673,14 +674,14 @@ pub enum TensorWarp {
     },
 }
 
-/// Which of them.
+/// The kind of operation.
 #[derive(Clone, Copy, Debug)]
 pub enum MatrixOperation {
-    /// What a warp does with tensor memory.
+    /// An operation on tensor memory.
     Tensor(TensorWarp),
     /// `mma`; operands a, b, c, and the metadata of a sparse one.
     Product(Product),
-    /// `mma.m8n8k4` of halves; operands a, b, c.
+    /// `mma.m8n8k4` of f16; operands a, b, c.
     Quarters(Quarters),
     /// `wmma.mma`; operands a, b, c.
     Tiled(Tiled),
@@ -692,63 +693,63 @@ pub enum MatrixOperation {
     Load {
         /// The address of a row.
         row: Location,
-        /// How matrices lie in registers.
+        /// The layout of matrices in registers.
         way: Move,
-        /// How numbers lie in a row.
+        /// The layout of elements in a row.
         packed: Packed,
     },
     /// `stmatrix`; operand: the registers.
     Store {
         /// The address of a row.
         row: Location,
-        /// How matrices lie in registers.
+        /// The layout of matrices in registers.
         way: Move,
     },
-    /// `movmatrix`: a transposed matrix of halves; operand: its register.
+    /// `movmatrix`: a transposed b16 matrix; operand: its register.
     Transpose,
-    /// `wgmma.fence`: nothing is left to be ordered.
+    /// `wgmma.fence`: execution is in order already.
     GroupFence,
     /// `wgmma.commit_group`
     GroupCommit,
-    /// `wgmma.wait_group`: so many of the youngest groups may go on.
+    /// `wgmma.wait_group`: this many of the youngest groups may stay in flight.
     GroupWait(u64),
-    /// `wgmma.mma_async`; operands: the old sums, the left factor or its descriptor, the descriptor of the right factor,
-    /// what says which elements of a sparse factor are there, whether the old sums count.
+    /// `wgmma.mma_async`; operands: the accumulator, the left factor or its descriptor, the descriptor of the right
+    /// factor, the metadata of a sparse factor, whether to accumulate.
     GroupProduct(GroupProduct),
 }
 
-/// What is done to a barrier object.
+/// An operation on an mbarrier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ObjectOperation {
-    /// Makes one that waits for so many arrivals.
+    /// Initializes one with a number of arrivals.
     Initialize {
         /// In the second layout.
         second: bool,
     },
-    /// Ends one.
+    /// Invalidates one.
     Invalidate,
-    /// So many more bytes to wait for.
+    /// Expects more transaction bytes.
     Expect,
-    /// So many bytes have come.
+    /// Completes transaction bytes.
     Complete,
-    /// So many arrivals.
+    /// Arrivals.
     Arrive {
-        /// For good.
+        /// They drop out of later phases.
         drop: bool,
     },
-    /// So many more bytes to wait for, and an arrival.
+    /// Expects more transaction bytes, and arrives.
     ExpectAndArrive {
-        /// For good.
+        /// It drops out of later phases.
         drop: bool,
     },
-    /// So many arrivals, after which others are missing.
+    /// Arrivals that do not complete the phase.
     ArriveWithin {
-        /// For good.
+        /// They drop out of later phases.
         drop: bool,
     },
-    /// An arrival when the copies of the thread are done; one that nobody waited for, unless it was counted.
+    /// An arrival when the copies of the thread are done; unless it was counted, the pending count grows first.
     Copied {
-        /// It was counted among those that the object waits for.
+        /// The expected count includes it.
         counted: bool,
     },
 }
@@ -758,13 +759,13 @@ pub enum ObjectOperation {
 pub struct SharePlace {
     /// The fragment.
     pub share: Share,
-    /// Where the matrix begins.
+    /// The start of the matrix.
     pub start: Location,
-    /// The matrix lies column by column.
+    /// The matrix is column by column.
     pub by_columns: bool,
 }
 
-/// Where a shuffle reads.
+/// The source lane of a shuffle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shuffle {
     Up,
@@ -773,7 +774,7 @@ pub enum Shuffle {
     Index,
 }
 
-/// What `redux` computes.
+/// The operation of `redux`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reduction {
     Add,
@@ -784,7 +785,7 @@ pub enum Reduction {
     And,
     Or,
     Xor,
-    /// The smallest or the largest single, or the one whose magnitude is.
+    /// The min or max of f32 values, or of their magnitudes.
     Singles {
         minimum: bool,
         magnitudes: bool,
@@ -792,7 +793,7 @@ pub enum Reduction {
     },
 }
 
-/// What a barrier instruction does.
+/// The operation of a barrier instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BarrierOperation {
     Synchronize,
@@ -802,7 +803,7 @@ pub enum BarrierOperation {
     Or,
 }
 
-/// Whom a call calls.
+/// The callee of a call.
 #[derive(Clone, Copy, Debug)]
 pub enum CallTarget {
     /// Function with this index.
@@ -822,7 +823,7 @@ pub enum Argument {
     Value(Source),
 }
 
-/// Where a result of a call goes.
+/// The destination of a call's result.
 #[derive(Clone, Copy, Debug)]
 pub enum CallResult {
     /// Bytes in the caller's frame: offset and size.
@@ -831,12 +832,12 @@ pub enum CallResult {
     Register(Destination),
 }
 
-/// Where a parameter or return parameter of a function lives.
+/// The place of a parameter or return parameter of a function.
 #[derive(Clone, Copy, Debug)]
 pub enum Formal {
     /// Bytes in its frame: offset and size.
     Frame(u32, u32),
-    /// An array without a size behind everything else in the frame: its offset. The frame grows by what is passed.
+    /// An array without a size at the end of the frame: its offset. The frame grows by the size of the argument.
     Open(u32),
     /// A register, and its bytes.
     Register(Destination, u32),
@@ -847,7 +848,7 @@ pub enum Formal {
 pub struct FunctionCode {
     /// Its name.
     pub name: String,
-    /// First step; `None` for a function that the module only declares.
+    /// First step; `None` for a declaration.
     pub start: Option<u32>,
     /// Register slots of a frame.
     pub registers: u32,

@@ -26,7 +26,7 @@ pub struct TensorMap {
     sizes: [u64; MOST],
     /// Bytes from an element to the next one of each dimension.
     strides: [u64; MOST],
-    /// Elements of a box, before every so-manieth is taken.
+    /// Extents of a tile, before the element strides are applied.
     extents: [u64; MOST],
     steps: [u64; MOST],
     swizzle: u32,
@@ -88,7 +88,7 @@ pub enum TensorError {
     Row(u64),
 }
 
-/// How boxes of an image go along its pixels.
+/// The im2col fields: traversal of pixels.
 #[derive(Debug)]
 struct Image {
     lower: [i64; 3],
@@ -97,22 +97,22 @@ struct Image {
     pixels: u64,
 }
 
-/// How an instruction walks a box.
+/// The traversal of a tile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Walk {
     /// Dimension by dimension.
     Tile,
-    /// The pixels of an image, dimension by dimension.
+    /// im2col: pixels, dimension by dimension.
     Image,
-    /// Pixels along lines, and at the end some that lie beyond.
+    /// Pixels along lines, followed by a halo.
     Line,
-    /// 128 pixels along lines, and after every 32 of them some that lie beyond.
+    /// 128 pixels along lines, with a halo after every 32 of them.
     Parts,
-    /// Four rows by their numbers.
+    /// Four rows by their indices.
     Rows,
 }
 
-/// Pixels of a part, and parts.
+/// Pixels of a part, and number of parts.
 const PART: u64 = 32;
 const PARTS: u64 = 4;
 
@@ -161,11 +161,11 @@ impl Element {
     }
 }
 
-/// One element of a box.
+/// One element of a tile.
 pub struct Cell {
-    /// Its place in global memory; `None` outside of the tensor.
+    /// Its address in global memory; `None` outside of the tensor.
     pub global: Option<u64>,
-    /// Its offset in the box as it lies in shared memory, before swizzling.
+    /// Its offset in the tile in shared memory, before swizzling.
     pub offset: u64,
     /// One of its coordinates is negative.
     pub before: bool,
@@ -206,7 +206,7 @@ impl TensorMap {
             fills_nan: kinds >> 15 & 1 == 1,
             image: None,
         };
-        // There is no step along the rows.
+        // There is no element stride along the rows.
         map.steps[0] = 1;
         for at in 1..MOST {
             let high = word(bytes, 0x1c) >> (4 * (at - 1)) & 0xf;
@@ -239,7 +239,7 @@ impl TensorMap {
         }
     }
 
-    /// Whether boxes of such elements can be reduced in this way: a GPU does what the PTX manual lists for the type.
+    /// Whether such a reduction is valid for the element type: a GPU supports the combinations of the PTX manual.
     pub fn check_combination(&self, named: AtomicOperation) -> Result<(), TensorError> {
         let listed = match (named, self.element) {
             (AtomicOperation::Add(_), Element::Float(_)) => true,
@@ -258,7 +258,7 @@ impl TensorMap {
         if listed { Ok(()) } else { Err(TensorError::Reduction(self.element)) }
     }
 
-    /// Whether boxes can be stored into the image: not if a bound is negative, wherever they lie.
+    /// Whether tiles can be stored into the image: not if a bound is negative, wherever they are.
     pub fn check_bounds(&self) -> Result<(), TensorError> {
         match &self.image {
             Some(image) if image.lower.iter().any(|&bound| bound < 0) => Err(TensorError::Bound),
@@ -266,8 +266,7 @@ impl TensorMap {
         }
     }
 
-    /// What lies outside of the tensor reads as: as many bytes of it as an element has. Wide floats are filled with the half
-    /// over and over.
+    /// The fill value outside of the tensor, of the size of an element. Wide types repeat the f16 value.
     pub fn filling(&self) -> u64 {
         match self.element {
             Element::Float(_) if self.fills_nan => OUT_OF_BOUNDS * 0x0001_0001_0001_0001,
@@ -289,15 +288,15 @@ impl TensorMap {
         }
     }
 
-    /// The elements of the box at these coordinates, in the order in which they lie in shared memory. `offsets` are those
-    /// of an image, in pixels.
+    /// The elements of the tile at these coordinates, in the order of shared memory. `offsets` are im2col offsets, in
+    /// pixels.
     pub fn cells(&self, coordinates: &[i64], offsets: &[u64], walk: Walk) -> Result<Vec<Cell>, TensorError> {
         let wanted = if walk == Walk::Rows { 5 } else { self.rank };
         if coordinates.len() != wanted || (walk == Walk::Rows && self.rank != 2) {
             return Err(TensorError::Coordinates { named: coordinates.len(), rank: self.rank });
         }
         let mut cells = self.walk(coordinates, offsets, walk)?;
-        // Rows that are narrower than the pattern lie as far apart as it is wide.
+        // Rows that are narrower than the swizzle pattern have its pitch.
         let row = self.image.as_ref().map_or(self.extents[0], |image| image.channels) * self.element.bytes();
         let apart = if self.swizzle == 0 { row } else { self.pattern() };
         for cell in &mut cells {
@@ -306,7 +305,7 @@ impl TensorMap {
         Ok(cells)
     }
 
-    /// The same, one behind the other.
+    /// The elements without swizzle pitch, one after the other.
     fn walk(&self, coordinates: &[i64], offsets: &[u64], walk: Walk) -> Result<Vec<Cell>, TensorError> {
         match (&self.image, walk) {
             (None, Walk::Tile) => self.check_rows(self.extents[0]).map(|()| self.tile(coordinates)),
@@ -327,7 +326,7 @@ impl TensorMap {
         }
     }
 
-    /// Four rows of the tensor, each by its number.
+    /// Four rows of the tensor, each by its index.
     fn rows(&self, coordinates: &[i64]) -> Vec<Cell> {
         let length = self.extents[0];
         let places =
@@ -335,8 +334,8 @@ impl TensorMap {
         places.zip(0..).map(|(place, number)| self.cell(&place, number)).collect()
     }
 
-    /// So many parts of so many pixels along the first dimension of the image, from image to image. Behind each part come the
-    /// pixels that follow its last one, in the bounds or not.
+    /// `parts` parts of `pixels` pixels along the first dimension of the image, from image to image. After each part
+    /// come the pixels that follow its last one, within the bounds or not.
     fn lines(
         &self,
         image: &Image,
@@ -450,9 +449,9 @@ impl TensorMap {
         cells
     }
 
-    /// Where in shared memory an address of the box really is.
+    /// The swizzled address in shared memory.
     pub fn swizzled(&self, address: u64) -> u64 {
-        // Lines of 16 bytes within a row of the pattern change places with the number of the row.
+        // Lines of 16 bytes within a row of the pattern are permuted by the index of the row.
         let lines = (1u64 << self.swizzle) - 1;
         address ^ (address >> 7 & lines) << 4
     }

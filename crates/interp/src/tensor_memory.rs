@@ -1,4 +1,4 @@
-//! Instructions on tensor memory: what a thread starts there, and what a warp does together. Operations are complete at once.
+//! Instructions on tensor memory: operations of a single thread, and of a warp. Operations are complete at once.
 
 use crate::collective::reduced;
 use crate::context::LaneContext;
@@ -29,7 +29,7 @@ fn place(at: &LaneContext, location: &Location) -> Address {
     Address::new(at.address(location) as u32)
 }
 
-/// The ranks of the blocks that take part, the even one first.
+/// The ranks of the participating blocks, the even one first.
 fn ranks(at: &LaneContext, blocks: u32) -> Result<Vec<u32>, Fault> {
     let first = at.block.rank / blocks * blocks;
     let ranks: Vec<u32> = (first..first + blocks).collect();
@@ -40,7 +40,7 @@ fn ranks(at: &LaneContext, blocks: u32) -> Result<Vec<u32>, Fault> {
     }
 }
 
-/// Executes what a single thread starts.
+/// Executes an operation of a single thread.
 pub fn execute(at: &mut LaneContext, step: &TensorStep) -> Result<(), Fault> {
     let ranks = ranks(at, step.blocks)?;
     let outcome = match &step.operation {
@@ -101,7 +101,7 @@ fn multiply(at: &mut LaneContext, step: &TensorProduct, ranks: &[u32]) -> Result
     product.execute(&mut machine.tensor, &machine.shared, ranks, &operands, dot).map_err(fault)
 }
 
-/// Objects learn that what the thread has started is through: one, or one in each of several blocks.
+/// Signals the mbarriers that the thread's operations are complete: one, or one in each of several blocks.
 fn commit(at: &mut LaneContext, signal: &Signal) -> Result<(), Fault> {
     let Some(object) = &signal.object else { return Ok(()) };
     let Some(blocks) = signal.blocks else { return at.commit_operations(object) };
@@ -120,7 +120,7 @@ fn words(registers: &Registers, count: u32) -> Vec<[u32; 32]> {
 }
 
 impl Warp {
-    /// Executes what a warp does together; gives the registers of a load.
+    /// Executes an operation of a warp; returns the registers of a load.
     pub(crate) fn tensor(
         &mut self,
         operation: &TensorWarp,
@@ -179,7 +179,7 @@ impl Warp {
         done.map(|()| None).map_err(|fault| located(self, machine, block, fault))
     }
 
-    /// What follows is by this warp, at the step that its lanes have met in.
+    /// The following accesses are by this warp, at the step where its lanes have synchronized.
     fn begin_watch(&self, machine: &mut Machine, block: &BlockState) {
         let pc =
             self.lanes.iter().find(|lane| matches!(lane.state, State::Collective(..))).map(|lane| lane.pc);
@@ -188,7 +188,7 @@ impl Warp {
         }
     }
 
-    /// The address that all lanes give.
+    /// The address, which is the same in all lanes.
     fn common_address(
         &self,
         location: &Location,
@@ -202,7 +202,7 @@ impl Warp {
         same(addresses).map(Address::new)
     }
 
-    /// Takes columns; if there are none, the lanes wait.
+    /// Allocates columns; if there are none, the lanes wait.
     fn allocate(
         &mut self,
         to: &Location,
@@ -231,7 +231,7 @@ fn own<'m>(machine: &'m mut Machine, block: &BlockState) -> &'m mut TensorMemory
     &mut machine.tensor[block.rank as usize]
 }
 
-/// The word that all lanes have.
+/// The word, which is the same in all lanes.
 fn same(mut values: impl Iterator<Item = u64>) -> Result<u32, Fault> {
     let first = values.next().unwrap_or(0) as u32;
     if values.all(|value| value as u32 == first) {

@@ -1,9 +1,8 @@
-//! A warp: which lanes run next, and the execution of their steps.
+//! A warp: scheduling of its lanes, and the execution of their steps.
 //!
-//! Every lane has its own place in the program. The lanes that are deepest in calls, and among them those at the
-//! lowest step, run together until they meet others or a control instruction: so lanes that parted come together
-//! again where their paths do. A lane that others keep waiting for too long gets a turn of its own, because a lane may
-//! spin on what another one has yet to do.
+//! Every lane has its own program counter. The lanes that are deepest in calls, and among them those at the lowest
+//! step, run together until they meet others or a control instruction: so divergent lanes reconverge where their paths
+//! do. A lane that starves gets a turn of its own, because a lane may spin on another one's progress.
 
 use crate::barrier;
 use crate::context::LaneContext;
@@ -27,9 +26,9 @@ const NOWHERE: u32 = u32::MAX;
 pub struct Warp {
     /// The lanes; fewer than 32 in the last warp of some blocks.
     pub lanes: Vec<Lane>,
-    /// Number in the block.
+    /// Index in the block.
     pub index: u32,
-    /// Products of the warp group under way.
+    /// MMAs of the warp group in flight.
     pub products: Products,
     steps: u64,
     favoured: Option<(usize, u64)>,
@@ -54,12 +53,12 @@ impl Warp {
         self.lanes.iter().any(|lane| lane.state == State::Ready)
     }
 
-    /// Lanes that have not ended.
+    /// Lanes that have not exited.
     pub fn live(&self) -> u32 {
         self.lanes_where(|lane| lane.state != State::Exited)
     }
 
-    /// Makes a lane ready to execute the step behind its present one.
+    /// Makes a lane ready to execute the step after its present one.
     pub fn release(&mut self, lane: usize) {
         let steps = self.steps;
         let lane = &mut self.lanes[lane];
@@ -68,8 +67,7 @@ impl Warp {
         lane.pc += 1;
     }
 
-    /// Lets the lanes go on that look at barrier objects, each with the answer. Whoever waits asks again, so that a phase
-    /// that is not over is no more than time that passes.
+    /// Answers all lanes that poll mbarriers. A waiting lane polls again, so that an incomplete phase only costs time.
     pub fn answer_tests(&mut self, machine: &mut Machine, block: &mut BlockState) -> Result<(), Fault> {
         let waiting = self.lanes_where(|lane| lane.state == State::Object);
         if waiting == 0 {
@@ -104,7 +102,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Lets the lanes ask again that wait for columns of tensor memory.
+    /// Lets the lanes retry that wait for columns of tensor memory.
     pub fn ask_for_columns(&mut self, machine: &mut Machine, block: &mut BlockState) -> Result<(), Fault> {
         let waiting = self.lanes_where(|lane| lane.state == State::Columns);
         if waiting == 0 {
@@ -312,7 +310,7 @@ impl Warp {
                 }
                 if ended {
                     machine.events += 1;
-                    // Collective instructions do not wait for lanes that have ended.
+                    // Collective instructions do not wait for lanes that have exited.
                     self.meet(machine, block, specials)?;
                 }
             }
@@ -341,7 +339,7 @@ impl Warp {
                     _ => self.collective(machine, mask & live, specials),
                 }
                 for lane in members(mask & live) {
-                    // Who waits for columns goes on when there are some.
+                    // A lane that waits for columns continues when there are some.
                     if self.lanes[lane].state != State::Columns {
                         self.release(lane);
                     }
@@ -374,7 +372,7 @@ impl Warp {
         }
     }
 
-    /// Executes an instruction on matrices. Lanes that have ended, or never were, take part with zeros.
+    /// Executes an instruction on matrices. Lanes that have exited, or never existed, take part with zeros.
     fn matrix(
         &mut self,
         together: u32,
@@ -510,7 +508,7 @@ impl Warp {
         }
     }
 
-    /// A step must not name what products under way write, unless it is a product itself.
+    /// A step must not use registers that MMAs in flight write, unless it is an MMA itself.
     fn leave_products_alone(
         &self,
         machine: &Machine,
@@ -530,8 +528,8 @@ impl Warp {
         Ok(())
     }
 
-    /// Reads the registers of a fragment, or writes those that are given. Each lane takes its part from where it says that
-    /// the matrix is.
+    /// Reads the registers of a fragment, or writes the given ones. Each lane accesses its part at its own address of
+    /// the matrix.
     fn share(
         &mut self,
         machine: &mut Machine,
@@ -561,8 +559,8 @@ impl Warp {
         Ok(read)
     }
 
-    /// Reads the rows of small matrices, or writes them if they are given: row `r` of matrix `m` is at the address that
-    /// lane `8 m + r` gives.
+    /// Reads the rows of small matrices, or writes the given ones: row `r` of matrix `m` is at the address of lane
+    /// `8 m + r`.
     fn rows(
         &mut self,
         machine: &mut Machine,
@@ -594,7 +592,7 @@ impl Warp {
     }
 }
 
-/// True for what changes the flow or the state of lanes.
+/// True for an instruction that changes control flow or the state of lanes.
 fn is_control(action: &Action) -> bool {
     matches!(
         action,

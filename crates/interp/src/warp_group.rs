@@ -1,5 +1,5 @@
-//! Products of a warp group under way. A product is computed when it is issued; until its group is waited for, its registers
-//! may not be used, and what it reads may not change.
+//! MMAs of a warp group in flight. An MMA is computed when it is issued; until the wait for its group, its registers
+//! may not be used, and its inputs may not change.
 
 use crate::lane::Lane;
 use crate::launch::{Fault, FaultKind};
@@ -14,42 +14,42 @@ const ROWS: u32 = 16;
 /// Warps of a group.
 const WARPS: u32 = 4;
 
-/// Those of one warp.
+/// The MMAs of one warp.
 #[derive(Default)]
 pub struct Products {
     under_way: Vec<UnderWay>,
-    /// Groups that were closed.
+    /// Number of closed groups.
     groups: u64,
 }
 
-/// A product that was issued and not waited for.
+/// An MMA that was issued and not waited for.
 struct UnderWay {
-    /// Calls that were active.
+    /// Depth of the call stack.
     depth: usize,
     /// Registers that it writes.
     sums: Vec<u32>,
-    /// Registers that it reads, with what they held in every lane.
+    /// Registers that it reads, with their values in every lane.
     factors: Vec<(u32, Vec<u64>)>,
-    /// What it reads of shared memory.
+    /// The shared memory that it reads.
     pieces: Vec<Piece>,
-    /// Number of its group, once that is closed.
+    /// Index of its group, once that is closed.
     group: Option<u64>,
 }
 
 impl Products {
-    /// True if there is none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.under_way.is_empty()
     }
 
-    /// True if one of the registers, of the frame in which so many calls are active, has yet to be written.
+    /// True if one of the registers, of the frame at this call depth, has yet to be written.
     pub fn writes_one_of(&self, slots: &[u32], depth: usize) -> bool {
         self.under_way
             .iter()
             .any(|product| product.depth == depth && product.sums.iter().any(|slot| slots.contains(slot)))
     }
 
-    /// Closes the group of all products since the last one was closed.
+    /// Closes the group of all MMAs since the last one was closed.
     pub fn commit(&mut self) {
         self.groups += 1;
         for product in &mut self.under_way {
@@ -57,7 +57,7 @@ impl Products {
         }
     }
 
-    /// Waits until at most so many groups are under way. What the others read must be as it was.
+    /// Waits until at most this many groups are in flight. The inputs of the others must be unchanged.
     pub fn wait(&mut self, left: u64, lanes: &[Lane], shared: &[u8], watch: &mut Watch) -> Result<(), Fault> {
         let last = self.groups.saturating_sub(left);
         let done = |product: &UnderWay| product.group.is_some_and(|group| group <= last);
@@ -83,7 +83,7 @@ impl Products {
         Ok(())
     }
 
-    /// A product was issued that reads these pieces.
+    /// Records an MMA that reads these pieces.
     pub fn begin(&mut self, product: &GroupProduct, step: &MatrixStep, pieces: Vec<Piece>, lanes: &[Lane]) {
         let factors = slots_read(product, step)
             .map(|slot| (slot, lanes.iter().map(|lane| lane.register(slot)).collect()));
@@ -96,14 +96,14 @@ impl Products {
         });
     }
 
-    /// True if the product reads registers that have yet to be written, other than those that it adds to.
+    /// True if the MMA reads registers that have yet to be written, other than its accumulator.
     pub fn feed(&self, product: &GroupProduct, step: &MatrixStep, lanes: &[Lane]) -> bool {
         let depth = lanes.first().map_or(0, |lane| lane.calls.len());
         self.writes_one_of(&slots_read(product, step).collect::<Vec<_>>(), depth)
     }
 }
 
-/// The registers that a product goes on to read: the left factor, and what is said of a sparse one.
+/// The registers that an MMA reads asynchronously: the left factor, and the metadata of a sparse one.
 fn slots_read<'s>(product: &GroupProduct, step: &'s MatrixStep) -> impl Iterator<Item = u32> + use<'s> {
     let left: &[Source] = if product.left_in_registers { &step.sources[1] } else { &[] };
     left.iter().chain(&step.sources[3]).filter_map(|source| match source {
@@ -118,7 +118,8 @@ fn load(shared: &[u8], address: u64) -> Option<Row> {
     shared.get(start..start.checked_add(ROW_BYTES)?)?.try_into().ok()
 }
 
-/// The registers of the result, and what was read of shared memory. `operands` are the registers of the step's operands.
+/// The registers of the result, and the pieces of shared memory that were read. `operands` are the registers of the
+/// step's operands.
 pub fn issue(
     product: &GroupProduct,
     warp: u32,

@@ -1,6 +1,7 @@
-//! The rules for copies and products beside the threads, as the steps of a program keep or break them.
+//! Checks of the rules for asynchronous copies and MMAs.
 //!
-//! Copies are done at once here, so that a program that does not wait for them leaves the right bytes; on a GPU it may not.
+//! Copies are done at once here, so that a program that does not wait for them gets the right bytes; on a GPU it may
+//! not.
 
 use crate::launch::{Fault, FaultKind};
 use crate::matrix::{Piece, ROW_BYTES};
@@ -9,7 +10,7 @@ use crate::step::{Code, Order};
 use oriole_copies::{Bytes, CopyNumber, Race, TensorCell, Transfers, Who};
 use oriole_tensor_memory::Touched;
 
-/// What is under way in a cluster, and the step that is executed.
+/// Operations in flight in a cluster, and the current step.
 #[derive(Default)]
 pub struct Watch {
     transfers: Transfers,
@@ -17,23 +18,23 @@ pub struct Watch {
     pc: u32,
     /// The copy that the lanes of this step make together.
     copy: Option<CopyNumber>,
-    /// What the step orders has been ordered: its lanes do it together.
+    /// Whether the step's ordering has been applied: its lanes do it together.
     ordered: bool,
 }
 
 impl Watch {
-    /// Nothing is under way.
+    /// Nothing is in flight.
     pub fn new(watched: bool, blocks: usize, warps_of_block: usize) -> Watch {
         Watch { transfers: Transfers::new(watched, blocks, warps_of_block), ..Watch::default() }
     }
 
-    /// Whether there is anything to be followed.
+    /// Whether operations are tracked.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.transfers.is_watched()
     }
 
-    /// A warp begins to execute a step; with `tells` others may learn from it through memory, or it from them.
+    /// A warp begins to execute a step; with `tells` it may synchronize with other threads through memory.
     pub fn begin(&mut self, who: Who, pc: u32, tells: bool) {
         (self.who, self.pc, self.copy, self.ordered) = (who, pc, None, false);
         self.transfers.go_on(who);
@@ -42,7 +43,7 @@ impl Watch {
         }
     }
 
-    /// The first rule that was broken since it was asked last.
+    /// The first broken rule since the last query.
     pub fn fault(&mut self, code: &Code) -> Option<Fault> {
         let (race, other) = self.transfers.found.drain(..).next()?;
         let step = &code.steps[other as usize];
@@ -81,35 +82,35 @@ impl Watch {
         self.transfers.write(bytes, copy, self.who);
     }
 
-    /// A bulk copy reads shared memory; `grouped` says that a group tells when it has.
+    /// A bulk copy reads shared memory; `grouped` says that a group signals its completion.
     pub fn bulk_reads(&mut self, bytes: Bytes, grouped: bool) {
         self.transfers.read(bytes, self.pc, self.who, grouped);
     }
 
-    /// A bulk copy writes shared memory and tells an object.
+    /// A bulk copy writes shared memory and signals an mbarrier.
     pub fn bulk_writes(&mut self, bytes: Bytes, address: u64, object: Object) {
         let copy = self.transfers.start(self.pc, self.who, Some((address, object.phase)));
         self.transfers.write(bytes, copy, self.who);
     }
 
-    /// The copies of this thread will be told of by the phase that an object is in.
+    /// The current phase of an mbarrier covers the copies of this thread.
     pub fn copies_arrive(&mut self, address: u64, object: Object) {
         if self.is_on() {
             self.transfers.tell_copies_by((address, object.phase), self.who);
         }
     }
 
-    /// An object changes, by an arrival or otherwise.
+    /// An mbarrier changes, by an arrival or otherwise.
     pub fn change_object(&mut self, address: u64, arrives: bool, over: bool) {
         self.transfers.change_object(address, arrives.then_some(self.who), over);
     }
 
-    /// The phase of this parity was found over.
+    /// The phase of this parity was found complete.
     pub fn phase_over(&mut self, address: u64, parity: bool) {
         self.transfers.phase_over((address, parity), self.who);
     }
 
-    /// A product begins to read pieces of the shared memory of its block, or is through with them.
+    /// An MMA begins to read pieces of the shared memory of its block, or ends.
     pub fn product(&mut self, pieces: &[Piece], ends: bool) {
         let (rank, _) = self.who;
         let mut pieces: Vec<u64> = if self.is_on() {
@@ -117,7 +118,7 @@ impl Watch {
         } else {
             return;
         };
-        // Neighbouring elements lie in one piece.
+        // Neighbouring elements are in one piece.
         pieces.sort_unstable();
         pieces.dedup();
         for start in pieces {
@@ -154,7 +155,7 @@ impl Watch {
         }
     }
 
-    /// The operations that this thread has started will be told of by the phase that an object is in.
+    /// The current phase of an mbarrier covers the operations that this thread has started.
     pub fn commit_operations(&mut self, address: u64, object: Object) {
         self.transfers.commit_operations((address, object.phase), self.who);
     }
@@ -176,7 +177,7 @@ impl Watch {
         self.transfers.arrive(self.who, barrier as usize, waits);
     }
 
-    /// All have met at a barrier of a block.
+    /// All threads have arrived at a barrier of a block.
     pub fn met(&mut self, rank: u32, barrier: usize) {
         self.transfers.met(rank, barrier);
     }
@@ -191,7 +192,7 @@ impl Watch {
         self.transfers.wait_for_cluster(self.who);
     }
 
-    /// What orders copies and accesses.
+    /// An ordering of copies and accesses.
     pub fn order(&mut self, order: Order) {
         if !self.is_on() || std::mem::replace(&mut self.ordered, true) {
             return;

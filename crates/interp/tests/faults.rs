@@ -1,4 +1,4 @@
-//! Programs that break a rule stop with a fault that says what, where and for which thread.
+//! Programs that break a rule stop with a fault that has a message, a place and a thread.
 
 use expect_test::{Expect, expect};
 use oriole_interp::{Arg, Launch, Outcome, Program};
@@ -135,7 +135,7 @@ fn launches_that_do_not_fit() {
 
 #[test]
 fn lanes_that_spin_on_each_other_come_through() {
-    // Lane 0 waits for a flag that lane 31 sets behind the loop.
+    // Lane 0 waits for a flag that lane 31 sets after the loop.
     let mut launch = Launch::new("k");
     launch.block = [32, 1, 1];
     launch.args = vec![Arg::Buffer(vec![0; 64])];

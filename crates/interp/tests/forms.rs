@@ -1,4 +1,4 @@
-//! Every form that the instruction table calls supported has a meaning here, up to a list that says what is missing.
+//! Every form that the instruction table calls supported is interpreted, except for a list of unsupported ones.
 
 use expect_test::expect;
 use la_arena::Idx;
@@ -9,7 +9,7 @@ use oriole_interp::{Function, Program};
 use oriole_ptx::table::{Kind, OperandRow, OperandType, Presence, Row, Slot, rows};
 use oriole_ptx::{Modifiers, Opcode, Space, Type, Word};
 
-/// One way to write a row: what each of its slots adds.
+/// One way to write a row: the additions of each of its slots.
 #[derive(Clone, Default)]
 struct Choice {
     words: Vec<Word>,
@@ -18,7 +18,7 @@ struct Choice {
     vector: u8,
 }
 
-/// What one slot may add; the first is the plainest.
+/// The alternatives of one slot; the first is the simplest.
 fn alternatives(slot: &Slot) -> Vec<Choice> {
     let word = |word: &Word| Choice { words: vec![*word], ..Choice::default() };
     let ty = |ty: &Type| Choice { types: vec![*ty], ..Choice::default() };
@@ -41,7 +41,7 @@ fn alternatives(slot: &Slot) -> Vec<Choice> {
     }
 }
 
-/// Every slot at its plainest, and each alternative of each slot once.
+/// Every slot at its simplest, and each alternative of each slot once.
 fn choices(row: &Row) -> Vec<Choice> {
     let slots: Vec<Vec<Choice>> = row.slots.iter().map(alternatives).collect();
     let join = |varied: usize, pick: usize| {
@@ -62,7 +62,7 @@ fn choices(row: &Row) -> Vec<Choice> {
     found
 }
 
-/// How many elements a vector has by the words of the form.
+/// Number of elements of a vector by the words of the form.
 fn counted(counts: &[(Word, u8)], choice: &Choice) -> u8 {
     counts.iter().find(|row| choice.words.contains(&row.0)).map_or(1, |row| row.1)
 }
@@ -122,7 +122,7 @@ fn first<T>() -> Idx<T> {
     Idx::from_raw(0.into())
 }
 
-/// A kernel with this one instruction, with or without the operands that may be left out.
+/// A kernel with this one instruction, with or without its optional operands.
 fn kernel(row: &Row, choice: &Choice, optional: bool) -> Program {
     let mut body = Body { is_entry: true, ..Body::default() };
     let label = body.labels.alloc(Label);

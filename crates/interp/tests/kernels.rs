@@ -1,11 +1,11 @@
-//! Every kernel of `test-data/kernels` and the folders beside it gives the expected result.
+//! Every kernel of `test-data/kernels` and its sibling folders gives the expected result.
 
 use std::path::Path;
 
 use crate::record::{self, Record};
 use oriole_interp::Program;
 
-/// What is wrong with the result of a record, if anything is.
+/// The error in the result of a record, if any.
 fn verdict(record: &Record) -> Option<String> {
     let module = oriole_hir::resolve_module(&record.ptx);
     if module.has_errors() {
@@ -49,7 +49,7 @@ fn is_near(ty: &str, kind: &str, bound: f64, want: &[u8], found: &[u8]) -> bool 
         "f16" => half(word(bytes) as u16),
         other => panic!("no tolerance for `{other}`"),
     };
-    // What is equal passes, infinities too, and so do two not-a-numbers.
+    // Equal values pass, infinities too, and so do two NaNs.
     if want == found || number(want).is_nan() && number(found).is_nan() {
         return true;
     }
@@ -62,7 +62,7 @@ fn is_near(ty: &str, kind: &str, bound: f64, want: &[u8], found: &[u8]) -> bool 
     }
 }
 
-/// The value of a half-precision number.
+/// The value of an f16.
 fn half(bits: u16) -> f64 {
     let sign = if bits >> 15 == 0 { 1.0 } else { -1.0 };
     let (exponent, mantissa) = (i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff));

@@ -1,5 +1,5 @@
-//! Tests of the interpreter: kernels with their results, faults, printing, and that every form has a meaning. One program, so that it
-//! is linked once.
+//! Tests of the interpreter: kernels with their results, faults, printing, and that every form is interpreted. One
+//! program, so that it is linked once.
 
 mod builtins;
 mod faults;

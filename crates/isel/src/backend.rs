@@ -1,4 +1,4 @@
-//! Which rows a chip has, and their decision tree, made once for each backend.
+//! Row groups of each chip, and their decision tree, built once for each backend.
 
 use crate::rows::{PLAIN, choices, copies, long, shifts, sums};
 use crate::template::Template;
@@ -11,9 +11,9 @@ use std::sync::LazyLock;
 /// The rows of Blackwell: as Hopper's, but no arithmetic reads a constant bank.
 static BLACKWELL: Patterns<Template> =
     Patterns(&[PLAIN, copies::ROWS, sums::ROWS, sums::VECTOR, shifts::ROWS, choices::ROWS]);
-/// As Blackwell's, where the packed integer unit adds no whole words.
+/// The rows of Thor: as Blackwell's, but the packed integer unit adds no whole words.
 static THOR: Patterns<Template> = Patterns(&[PLAIN, copies::ROWS, sums::ROWS, shifts::ROWS, choices::ROWS]);
-/// As Thor's, where two halves of a pair are one operand.
+/// As Thor's, with rows for register pairs as one operand.
 static LONG: Patterns<Template> =
     Patterns(&[PLAIN, copies::ROWS, long::ROWS, sums::ROWS, shifts::ROWS, choices::ROWS]);
 /// The rows of the chips that have the packed integer unit.
@@ -45,12 +45,12 @@ enum Backend {
     Long,
 }
 
-/// Which rows a chip has, by what its table of forms has.
+/// Row groups of a chip, chosen by its form table.
 fn backend(chip: Chip) -> Backend {
     let forms = |op: Op| form::table(chip).map_or(&[][..], |table| table.forms_of(op));
     let constant = |kind| matches!(kind, SlotKind::Const | SlotKind::ConstIndexed);
     let reads_banks = |form: &form::Form| form.slots.iter().any(|slot| constant(slot.kind));
-    // Some chips have packed sums, but no sum of whole words there.
+    // Some chips have a packed add, but no add of whole words there.
     let word = [0, 1, 2].map(|n| Operand::plain(OperandKind::Reg(n)));
     let adds = form::table(chip).is_some_and(|table| legal(table, Op::VIADD, &Mods::none(), &word).is_some());
     match (!adds, forms(Op::MOV).iter().any(reads_banks)) {

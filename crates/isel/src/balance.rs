@@ -1,6 +1,5 @@
-//! Which of the two arithmetic pipes serves an instruction better, where rows leave the choice. In each block the pipe
-//! with less to do is taken, unless those that an instruction waits for, or that wait for it, are on the other: a result
-//! that changes pipes comes a cycle later.
+//! Balances the two arithmetic pipes, where rows leave the choice. In each block an instruction goes to the less
+//! loaded pipe, unless its producers or consumers are on the other: a result that changes pipes comes a cycle later.
 
 use crate::template::Template;
 use oriole_latency::{Model, Unit};
@@ -9,7 +8,7 @@ use oriole_ori::{Assignment, Block, File, Function, Opcode, Value};
 use oriole_sass::{Mods, Op};
 use smallvec::SmallVec;
 
-/// A row with its number.
+/// A row with its index.
 pub type Choice = (RowId, &'static Pattern<Template>);
 
 /// Issue cycles that a neighbour on the same pipe is worth.
@@ -70,7 +69,7 @@ pub struct Decision {
     pub pipe: Pipe,
 }
 
-/// The row of each instruction of a block; `None` where no row speaks of it, or where the instruction before does its
+/// The row of each instruction of a block; `None` where no row matches, or where the previous instruction does its
 /// work.
 pub fn decide(
     tree: &Tree<Template>,
@@ -127,7 +126,7 @@ pub fn covers_next(choice: Option<Choice>) -> bool {
         choice, Some((_, Pattern { template: Template::Build(build), .. })) if build.covers_next)
 }
 
-/// Notes for each entry with a choice which instructions read what it writes or write what it reads.
+/// Records for each entry with a choice its producers and consumers in the block.
 fn note_neighbours(function: &Function, assignment: &Assignment, block: &Block, entries: &mut [Entry]) {
     let mut writer: [Option<u32>; 256] = [None; 256];
     let register = |value: Value| match function.file(value) {

@@ -1,8 +1,8 @@
-//! Form choice after allocation: an Ori instruction with physical registers becomes the machine instruction that the
-//! chip has for these operands, and of several that do the same the one whose unit has time for it.
+//! Form selection after allocation: maps an Ori instruction with physical registers to a machine instruction that the
+//! chip has for these operands; of several equivalent ones, to that of the less loaded pipe.
 //!
-//! It is here because only after allocation every operand has its final kind. It adds no instruction and knows no bits.
-//! What it chooses is declared: rows of tests and templates, of which the most specific one that matches wins.
+//! It is here because only after allocation every operand has its final kind. It adds no instruction and knows no
+//! encoding. Selection is declarative: rows of tests and templates, of which the most specific match wins.
 
 mod backend;
 mod balance;

@@ -1,5 +1,5 @@
-//! Maps allocated Ori to machine instructions: the pattern table says which operation, the assignment which registers,
-//! and symbolic parts become fixups.
+//! Maps allocated Ori to machine instructions: the pattern table gives the operation, the assignment the registers,
+//! and symbolic operands become fixups.
 
 use crate::backend::tree;
 use crate::balance::{Decision, covers_next, decide};
@@ -28,13 +28,13 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Those of a chip, `None` if it lacks one or its rows are undecided.
+    /// The tables of a chip, `None` if it lacks one or its rows are undecided.
     pub fn of(chip: Chip) -> Option<Tables> {
         Some(Tables { forms: form::table(chip)?, tree: tree(chip).ok()?, latency: Model::of(chip)? })
     }
 }
 
-/// An instruction that has no machine form: an error of the compiler, never of its user.
+/// An instruction that has no machine form: a compiler bug, never a user error.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("no form for `{instruction}`: {reason}")]
 pub struct SelectError {
@@ -61,7 +61,7 @@ pub enum SelectReason {
     Marshal(#[from] MarshalError),
 }
 
-/// Chooses the form of every instruction of an allocated function. Loop depths are filled in, control words are
+/// Selects the form of every instruction of an allocated function. Loop depths are filled in, control words are
 /// neutral.
 ///
 /// # Errors
@@ -117,20 +117,20 @@ fn loop_depths(function: &Function) -> TiVec<BlockId, u8> {
 /// Why an instruction gets the row that it gets.
 #[derive(Clone, Debug)]
 pub struct Explained {
-    /// What the instruction was, as Ori text.
+    /// The instruction before selection, as Ori text.
     pub before: String,
     /// Every row that speaks of its operation, best first. The first one without a failed test is the one chosen.
     pub candidates: Vec<Candidate>,
 }
 
 impl Explained {
-    /// The row that won; `None` if none speaks of the instruction.
+    /// The row that won; `None` if none matches.
     pub fn winner(&self) -> Option<&Candidate> {
         self.candidates.iter().find(|candidate| candidate.failed.is_none())
     }
 }
 
-/// The reasons for each machine instruction that [`select`] gives, block by block.
+/// The reasons for each machine instruction of [`select`], block by block.
 pub fn explain(
     tables: &Tables,
     function: &Function,
@@ -210,7 +210,7 @@ impl Registers<'_> {
         register.ok_or(MarshalError::Unassigned(value))
     }
 
-    /// The lowest register of a tuple, which must lie in order.
+    /// The lowest register of a tuple; the registers must be consecutive.
     fn tuple(&self, values: &[Value]) -> Result<u8, MarshalError> {
         let first = self.number(values[0])?;
         for (index, &value) in values.iter().enumerate() {

@@ -1,9 +1,9 @@
-//! What a row makes of an instruction: another operation out of its operands.
+//! Templates of rows: the new operation and its operands.
 
 use oriole_ori::{Destination, File, Guard, Instruction, Source, SourceKind};
 use oriole_sass::{Mod, Mods, Op, Symbol};
 
-/// What an instruction becomes.
+/// The replacement for an instruction.
 #[derive(Clone, Copy, Debug)]
 pub enum Template {
     /// Itself.
@@ -25,14 +25,14 @@ pub struct Build {
     pub destinations: &'static [Target],
     /// Its sources.
     pub sources: &'static [Operand],
-    /// It does the work of the next instruction too.
+    /// It also does the work of the next instruction.
     pub covers_next: bool,
 }
 
 /// When the new operation acts.
 #[derive(Clone, Copy, Debug)]
 pub enum Guarding {
-    /// As the old one.
+    /// The old opcode.
     Same,
     /// When the n-th source, a predicate, holds.
     If(u8),
@@ -56,33 +56,34 @@ pub enum Target {
 pub enum Operand {
     /// The n-th source of the instruction, signs and all.
     Source(u8),
-    /// The n-th source of the instruction and that of the next one, as a pair of registers; what is the same for both stays.
+    /// The n-th source of the instruction and that of the next one, as a register pair; an operand common to both
+    /// stays.
     Pair(u8),
-    /// The two numbers that are the only sources of the instruction and of the next one, as one of 64 bits.
+    /// The immediates that are the only sources of this and the next instruction, as one 64-bit immediate.
     Long,
     /// The true predicate of a file.
     True(File),
     /// `RZ`.
     Zero,
-    /// A number that is part of the instruction.
+    /// A literal of the instruction.
     Literal(i64),
     /// A 32-bit immediate.
     Immediate(u32),
-    /// Two to the power of the number that the n-th source is, as an immediate.
+    /// Two to the power of the immediate that is the n-th source, as an immediate.
     PowerOfTwo(u8),
     /// A special register.
     Name(Symbol),
 }
 
-/// The template names an operand that the instruction does not have, or not as it wants it.
+/// The template names an operand that the instruction lacks, or has in another shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mismatch;
 
 impl Build {
-    /// The operation on the operands of an instruction and of the one after it.
+    /// The operation on the operands of an instruction and of the next one.
     ///
     /// # Errors
-    /// The row does not ask all that its template needs.
+    /// The tests of the row do not ensure all that its template needs.
     pub fn apply(&self, from: &Instruction, next: Option<&Instruction>) -> Result<Instruction, Mismatch> {
         let source = |n: u8| from.sources.get(usize::from(n)).ok_or(Mismatch);
         let destination =

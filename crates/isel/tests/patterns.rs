@@ -1,5 +1,5 @@
-//! The pattern tables: what copies become, that tree and scan agree, that no two rows tie, that every row gives what the
-//! chip can write.
+//! The pattern tables: results for copies, tree and scan agree, no two rows tie, every row gives an encodable
+//! instruction.
 
 mod support;
 
@@ -27,7 +27,7 @@ fn supported() -> impl Iterator<Item = Chip> {
     Chip::all().into_iter().filter(|chip| chip.is_supported())
 }
 
-/// A function of one block, whose values have the register numbers that they are listed with.
+/// A function of one block, whose values have the listed registers.
 fn function(values: &[(File, u8)], instructions: Vec<Instruction>) -> (Function, Assignment) {
     let mut function = Function { is_entry: true, ..Function::default() };
     let mut assignment = Assignment::default();
@@ -39,12 +39,12 @@ fn function(values: &[(File, u8)], instructions: Vec<Instruction>) -> (Function,
     (function, assignment)
 }
 
-/// What selection makes of the instructions, as text.
+/// The selected instructions, as text.
 fn selected(values: &[(File, u8)], instructions: Vec<Instruction>, options: SelectOptions) -> String {
     selected_on("sm_90a", values, instructions, options)
 }
 
-/// The same on another chip.
+/// [`selected`] on another chip.
 fn selected_on(
     chip: &str,
     values: &[(File, u8)],
@@ -120,7 +120,7 @@ fn copies() {
     );
 }
 
-/// Moves without dependencies: the pipes take turns. Zeros that fill a pair are one instruction.
+/// Moves without dependencies alternate between the pipes. Zeros that fill a pair are one instruction.
 #[test]
 fn moves_take_turns_between_the_pipes() {
     let values: Vec<(File, u8)> = (2..10).map(|register| (File::R, register)).collect();
@@ -156,8 +156,8 @@ fn moves_take_turns_between_the_pipes() {
     );
 }
 
-/// Two instructions that do the same with the halves of pairs are one where the chip has it; halves that lie the wrong way
-/// round, or in registers that are no pair, are not.
+/// Two equal instructions on the halves of pairs are one where the chip has it; swapped halves, or registers that are
+/// no pair, are not.
 #[test]
 fn halves_of_pairs_at_once() {
     let values: Vec<(File, u8)> = (2..10)
@@ -217,7 +217,7 @@ fn halves_of_pairs_at_once() {
     );
 }
 
-/// What waits for each other stays on one pipe.
+/// A dependency chain stays on one pipe.
 #[test]
 fn a_chain_stays_on_its_pipe() {
     let values: Vec<(File, u8)> = (2..10).map(|register| (File::R, register)).collect();
@@ -267,8 +267,8 @@ fn a_tie_is_refused_when_the_tree_is_made() {
     assert_eq!(tie.to_string(), "patterns `other` and `third` may both match, with the same priority");
 }
 
-/// Random legal instructions of every chip: tree and scan find the same row whichever pipe has time, and what the row
-/// makes of them is legal too.
+/// Random legal instructions of every chip: tree and scan find the same row whichever pipe is free, and the result of
+/// the row is legal too.
 #[test]
 fn the_tree_finds_what_the_scan_finds_and_that_is_legal() {
     for chip in supported() {
@@ -299,7 +299,7 @@ fn the_tree_finds_what_the_scan_finds_and_that_is_legal() {
                 },
             };
             if support::lacks_registers(chip, &function, &instruction) {
-                // What only such instructions match has no use on the chip.
+                // A row that only matches such instructions has no use on the chip.
                 for pipe in [Pipe::Alu, Pipe::Fma] {
                     let assignment = Some(&assignment);
                     let site =
@@ -344,7 +344,7 @@ fn the_tree_finds_what_the_scan_finds_and_that_is_legal() {
     }
 }
 
-/// What one test makes impossible or certain for another is what the tests say of random instructions.
+/// Exclusion and implication between tests hold for random instructions.
 #[test]
 fn exclusion_and_implication_are_true() {
     let (function, assignment) = support::function();
@@ -408,7 +408,7 @@ fn explanation_names_every_candidate() {
     );
 }
 
-/// An opcode that no row names is taken as it is; a pseudo-operation that none names has no form.
+/// An opcode without a row is taken as it is; a pseudo-operation without a row has no form.
 #[test]
 fn the_rest_is_taken_as_it_is() {
     let site = |instruction: &Instruction| {

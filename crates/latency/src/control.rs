@@ -1,33 +1,34 @@
-//! What the control word of an opcode must and may say on a chip: scoreboards, least stalls; and estimates of how long
-//! the variable instructions take, for priorities only.
+//! Constraints on the control word of an opcode on a chip: scoreboards, minimum stalls; and estimates of variable
+//! latencies, for priorities only.
 
 use crate::{Class, Model};
 
 use oriole_sass::info::Scoreboard;
 use oriole_sass::{Access, Control, Instruction, Mod, Mods, Op, OperandKind, RegisterFile};
 
-/// How many scoreboards a warp has.
+/// Scoreboards of a warp.
 pub const SCOREBOARDS: u8 = 6;
 
-/// Cycles that the special stall of zero lasts at least: ptxas relies on it between `ERRBAR` and what follows, and for the
-/// result of a matrix multiply in two steps. Inferred from its code; about 45 were measured by others.
+/// Minimum cycles of the special stall of zero: ptxas relies on it between `ERRBAR` and the next instruction, and for
+/// the result of a matrix multiply in two steps. Inferred from its code; published measurements say about 45.
 pub const SPECIAL_STALL: u8 = 24;
 
-/// True of the control word that holds back the next instruction until this one has read its operands and its results are
-/// there, whatever its unit: the special stall of zero without a scoreboard. Inferred: at -O0 ptxas 13.5 gives it to every
-/// instruction, loads, atomics and textures as well, of which no other tells when they are through (1,230,000 instructions of
-/// 114 opcodes, sm_75 to sm_120); ptxas 13.0 has all of them wait for a scoreboard there. Code of our own does not rely on it.
+/// True for the control word that holds back the next instruction until this one has read its operands and its
+/// results are available, whatever its unit: the special stall of zero without a scoreboard. Inferred: at -O0 ptxas
+/// 13.5 gives it to every instruction, loads, atomics and textures included, without another completion signal
+/// (1,230,000 instructions of 114 opcodes, sm_75 to sm_120); ptxas 13.0 has all of them wait for a scoreboard there.
+/// Oriole's own code does not rely on it.
 pub fn completes_before_next(control: &Control) -> bool {
     control.stall == 0 && control.write_barrier.is_none() && control.read_barrier.is_none()
 }
 
-/// True for a fence that tells by a scoreboard that it is through.
+/// True for a fence that reports completion by a scoreboard.
 fn is_reported_fence(op: Op) -> bool {
     let info = op.info();
     info.write_scoreboard == Scoreboard::Fence || info.read_scoreboard == Scoreboard::Fence
 }
 
-/// True for branches and what stalls like them; they accept no scoreboard at all.
+/// True for branches and instructions that stall like them; they accept no scoreboard at all.
 pub fn is_branch_like(op: Op) -> bool {
     op.info().class(&Mods::none()) == Class::Control
         && !accepts_write_barrier(op)
@@ -39,7 +40,7 @@ pub fn accepts_write_barrier(op: Op) -> bool {
     op.info().write_scoreboard != Scoreboard::No
 }
 
-/// True if an instruction of variable time tells by a scoreboard that its results are there.
+/// True if a variable-latency instruction reports its results by a scoreboard.
 fn reports_results(op: Op) -> bool {
     matches!(op.info().write_scoreboard, Scoreboard::Yes | Scoreboard::Fence)
 }
@@ -50,7 +51,7 @@ pub fn accepts_read_barrier(op: Op) -> bool {
 }
 
 /// The scoreboard that counts groups of the opcode for a later `DEPBAR.LE`: they always use this one, for writes
-/// (`LDGDEPBAR`) or reads (`UTMACMDFLUSH`), and a function that holds one keeps it free of everything else.
+/// (`LDGDEPBAR`) or reads (`UTMACMDFLUSH`), and a function with such groups uses it for nothing else.
 pub fn counted_scoreboard(op: Op) -> Option<u8> {
     op.info().counted_scoreboard
 }
@@ -65,18 +66,18 @@ pub fn waits(instruction: &Instruction) -> u8 {
     })
 }
 
-/// Which scoreboards an instruction sets, given its operands.
+/// Scoreboards that an instruction sets, given its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Reports {
-    /// Results arrive when a scoreboard says so.
+    /// Results arrive when a scoreboard reports them.
     pub write: bool,
-    /// Sources are read when a scoreboard says so.
+    /// Source reads are reported by a scoreboard.
     pub read: bool,
-    /// The instruction orders memory: whatever comes next waits for its scoreboard.
+    /// The instruction orders memory: the next one waits for its scoreboard.
     pub fence: bool,
 }
 
-/// What of an instruction's registers counts for its scoreboards.
+/// Registers of an instruction that count for its scoreboards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Touched {
     results: bool,
@@ -107,24 +108,25 @@ impl Model {
         exception.map_or_else(|| op.info().class(mods), |row| row.2)
     }
 
-    /// True if results or source reads of the instruction complete at a time that only a scoreboard tells.
+    /// True if results or source reads of the instruction complete at a variable time, which only a scoreboard
+    /// reports.
     pub fn is_variable(&self, op: Op, mods: &Mods) -> bool {
         self.is_variable_as(op, self.class(op, mods))
     }
 
-    /// The same of an instruction whose class is known.
+    /// [`Self::is_variable`] for an instruction whose class is known.
     pub fn is_variable_as(&self, op: Op, class: Class) -> bool {
         self.is_variable_class(class) || is_reported_fence(op)
     }
 
-    /// True if the instruction must set a write scoreboard when its results are used. `FENCE` has no result;
-    /// its scoreboard tells that the fence is through.
+    /// True if the instruction must set a write scoreboard when its results are used. `FENCE` has no result; its
+    /// scoreboard reports completion.
     pub fn needs_write_barrier(&self, op: Op, mods: &Mods) -> bool {
         self.is_variable(op, mods) && reports_results(op)
     }
 
-    /// The least stall that the instruction itself demands, whatever follows; 1 for most. `ERRBAR` has the special
-    /// stall 0 with yield, which is not handled by this number.
+    /// The minimum stall of the instruction itself, whatever follows; 1 for most. `ERRBAR` has the special stall 0
+    /// with yield, which is not covered here.
     pub fn minimum_stall(&self, op: Op, mods: &Mods) -> u8 {
         let stall = self.stalls[op as usize];
         // Few chips have stalls of classes, and to find out a class takes longer than all the rest.
@@ -135,21 +137,22 @@ impl Model {
         }
     }
 
-    /// The least stall that code may have: under a guard it may be less than what is asked of code of our own. Mature
-    /// code leaves a loop by a call, which then stalls as little as a jump that is not taken.
+    /// The minimum stall that the checker accepts: under a guard it may be less than what Oriole uses. ptxas code
+    /// leaves a loop by a call, which then stalls as little as a jump that is not taken.
     pub fn accepted_stall(&self, op: Op, mods: &Mods, guarded: bool) -> u8 {
         let rows = self.timing.chain().flat_map(|timing| timing.guarded_stalls);
         let exception = rows.into_iter().find(|row| guarded && row.0 == op);
         exception.map_or_else(|| self.minimum_stall(op, mods), |row| row.1)
     }
 
-    /// Whether a barrier of the block is passed only when the memory instructions before it have read their registers.
+    /// True if a barrier of the block is passed only when the memory instructions before it have read their
+    /// registers.
     pub fn barrier_reads_memory(&self) -> bool {
         self.timing.chain().any(|timing| timing.barrier_reads_memory)
     }
 
-    /// Cycles that pass between a jump that stalls this long and a product behind it, as code of others counts them: code of
-    /// our own keeps its distances by stalls.
+    /// Cycles between a jump with this stall and an MMA after it, as counted for ptxas code; Oriole keeps its
+    /// distances by stalls.
     pub fn accepted_jump(&self, stall: u8) -> u8 {
         self.timing.chain().fold(stall, |cycles, timing| cycles.max(timing.jump_to_product))
     }
@@ -160,9 +163,9 @@ impl Model {
         self.estimates[op as usize]
     }
 
-    /// What an instruction of this class reports. An instruction without results (or with none but `RZ`) reports none, and
-    /// one without register sources no reads: general registers count always, uniform registers only for the asynchronous
-    /// engines. Fences report all the same.
+    /// The scoreboard reports of an instruction of this class. An instruction without results (or with none but `RZ`)
+    /// has no write report, and one without register sources no read report: general registers count always, uniform
+    /// registers only for the asynchronous engines. Fences report all the same.
     pub fn reports(&self, instruction: &Instruction, class: Class, touched: Touched) -> Reports {
         let (op, mods) = (instruction.op, &instruction.mods);
         if !self.is_variable_as(op, class) {
@@ -180,9 +183,10 @@ impl Model {
             };
         }
         match op {
-            // An exchange of the whole barrier object is waited for although the old value is dead.
+            // An exchange of the whole mbarrier is waited for although the old value is dead.
             Op::SYNCS => Reports { write: true, read: sources, fence: mods.has(Mod::EXCH) },
-            // General from convergence register has only the one field, the opposite direction only the other.
+            // A move from a convergence barrier to a general register has only the one field, the opposite direction
+            // only the other.
             Op::BMOV => {
                 let to_general =
                     instruction.operands.first().is_some_and(|o| matches!(o.kind, OperandKind::Reg(_)));

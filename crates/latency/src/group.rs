@@ -3,7 +3,7 @@
 
 use crate::{Class, ResultPart, Slot};
 
-/// A row: what kind of result, written by what kind of instruction. Only fixed-latency results have rows.
+/// A row: kind of result and of its producer. Only fixed-latency results have rows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum Producer {
@@ -45,7 +45,7 @@ pub enum Producer {
     OtherUniformPredicate,
 }
 
-/// A column: who reads it.
+/// A column: the reader.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum Consumer {
@@ -108,7 +108,7 @@ pub enum Consumer {
 pub const PRODUCERS: usize = Producer::OtherUniformPredicate as usize + 1;
 pub const CONSUMERS: usize = Consumer::OtherUniformPredicate as usize + 1;
 
-/// The register file that a group speaks of: pairs of different files mean nothing.
+/// The register file of a group: pairs of different files are meaningless.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     General,
@@ -245,7 +245,7 @@ impl Producer {
                 _ => P::OtherGeneral,
             },
             (ResultPart::Predicate, class) => match class {
-                // `ELECT` is among the uniform votes; its predicate is as quick as one of the integer unit.
+                // `ELECT` is among the uniform votes; its predicate is as fast as one of the integer unit.
                 Class::Alu | Class::UniformVote => P::AluPredicate,
                 Class::Long => P::LongPredicate,
                 Class::Fma | Class::Wide | Class::Dual => P::FmaPredicate,
@@ -323,7 +323,7 @@ impl Consumer {
             },
             Slot::UniformGuard if class == Class::Bulk => C::BulkUniformGuard,
             Slot::UniformGuard => C::UniformGuard,
-            // Convergence barriers are kept in order by their unit; they have no column and no row asks for them.
+            // Convergence barriers are ordered by their unit; they have no column and no row needs one.
             Slot::Barrier => C::OtherUniformPredicate,
         }
     }
@@ -338,7 +338,7 @@ impl Consumer {
             Class::Wide => C::Wide,
             Class::Half => C::Half,
             Class::HalfToSingle => C::HalfToSingle,
-            // What a mask of predicates reads beside them: no other distance than the integer unit's is known.
+            // Other operands of a predicate mask: only the distance of the integer unit is known.
             Class::Mask => C::Alu,
             Class::HalfAlu => C::HalfAlu,
             Class::HalfMma => C::HalfMma,
@@ -352,7 +352,7 @@ impl Consumer {
             // Barriers in shared memory and textures read their sources as the special unit does, not as stores do.
             Class::Special | Class::Sync | Class::Texture => C::Special,
             Class::ToUniform => C::ToUniform,
-            // Number and count of a barrier in registers: the reference keeps the distance of an address.
+            // Barrier index and count in registers: ptxas keeps the distance of an address.
             Class::Fence => C::Address,
             Class::SpecialRegister => C::Special,
             Class::Control => C::Control,
@@ -368,7 +368,7 @@ impl Consumer {
             Class::Uniform | Class::UniformLoad | Class::UniformVote => C::Uniform,
             Class::UniformMove => C::UniformMove,
             Class::Sync => C::SyncData,
-            // Of a texture the handle is an address; that of a surface that is written is not.
+            // The handle of a texture is an address; that of a written surface is not.
             Class::Double | Class::Special | Class::Memory | Class::Bulk | Class::Texture => C::SlowUniform,
             Class::Control => C::ControlUniform,
             Class::Alu

@@ -1,8 +1,8 @@
-//! How long things take: the scheduling class of each opcode, the pipe it occupies, the distances in issue cycles
-//! that the machine demands between a producer and a consumer, and which instructions report by scoreboard.
+//! Instruction timing: the scheduling class of each opcode, the pipe it occupies, the distances in issue cycles that
+//! the hardware requires between a producer and a consumer, and the instructions that report by scoreboard.
 //!
-//! It is here because the scheduler, the assignment of control words and the hazard checker must read the same
-//! numbers, each with its origin. It is data: no dependency graph, no algorithm, no virtual register may enter.
+//! It is here because the scheduler, the assignment of control words and the hazard checker must use the same values,
+//! each with its origin. It is data: no dependency graph, no algorithm, no virtual register may enter.
 //!
 //! All distances are issue cycles from the issue of the first instruction to the issue of the second.
 

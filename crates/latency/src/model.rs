@@ -1,5 +1,5 @@
-//! The latencies of a chip: made from its table when the program is built, looked up by producer and consumer, and listed
-//! with what was never seen.
+//! The latencies of a chip: built from its table at compile time, looked up by producer and consumer, and listed with
+//! the unobserved ones.
 
 use crate::group::{ALL_CONSUMERS, ALL_PRODUCERS, CONSUMERS, Consumer, PRODUCERS, Producer};
 use crate::table::{Cell, Distance, Origin, Row, Tables, Timing};
@@ -9,16 +9,16 @@ use oriole_sass::Op;
 use std::fmt;
 use std::sync::OnceLock;
 
-/// One pair of a table as a report shows it.
+/// One pair of a table, for reports.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Listed {
-    /// `RAW`, `WAW` or `WAR`: what comes first is written, written, read.
+    /// `RAW`, `WAW` or `WAR`; the first access is a write, a write, a read.
     pub hazard: &'static str,
     /// The group of the first instruction.
     pub first: String,
     /// The group of the second one.
     pub second: String,
-    /// Issue cycles between the two, and where the number comes from.
+    /// Issue cycles between the two, with origin.
     pub distance: Distance,
 }
 
@@ -44,7 +44,7 @@ impl Listed {
     }
 }
 
-/// The latencies of one chip: distances between instructions, and what is known of classes and opcodes there.
+/// The latencies of one chip: distances between instructions, and facts about its classes and opcodes.
 pub struct Model {
     chips: &'static [u8],
     raw: [[Cell; CONSUMERS]; PRODUCERS],
@@ -55,22 +55,22 @@ pub struct Model {
     war: [[Cell; PRODUCERS]; CONSUMERS],
     war_variable: [Cell; CONSUMERS],
     variable: [bool; CLASSES],
-    /// Whether each opcode is of another class here than everywhere, with some modifiers at least.
+    /// For each opcode, true if it has a class of its own on this chip, with some modifiers at least.
     pub(crate) has_own_class: [bool; Op::COUNT],
     /// The least stall of each opcode.
     pub(crate) stalls: [u8; Op::COUNT],
     /// The least stall of each class of the chip.
     pub(crate) class_stalls: [u8; CLASSES],
-    /// Whether some class has one.
+    /// True if some class has one.
     pub(crate) has_class_stalls: bool,
     /// The estimate of each opcode.
     pub(crate) estimates: [u16; Op::COUNT],
-    /// Issue cycles for which an instruction of each class keeps its units busy.
+    /// Issue cycles that an instruction of each class keeps its units busy.
     pub(crate) intervals: [u8; CLASSES],
     pub(crate) timing: &'static Timing,
 }
 
-/// How many scheduling classes there are.
+/// Count of scheduling classes.
 const CLASSES: usize = Class::Other as usize + 1;
 
 static MODELS: [Model; tables::ALL.len()] = {
@@ -83,11 +83,11 @@ static MODELS: [Model; tables::ALL.len()] = {
     models
 };
 
-/// The same for chips that no table knows, made when one is first asked for: the distances of the chip that stands in, each
-/// of them a guess.
+/// Models of chips without a table, built on first use: the distances of the stand-in chip, each with origin
+/// `guessed`.
 static FALLBACKS: [OnceLock<Model>; tables::ALL.len()] = [const { OnceLock::new() }; tables::ALL.len()];
 
-/// The latency that most results of fixed latency do not exceed; a later write by scoreboard is in order behind those.
+/// The latency that most fixed-latency results do not exceed; a later scoreboard write is ordered after those.
 const USUAL: u8 = 7;
 
 /// Gives the pairs of a row that were not seen its longest latency.
@@ -101,8 +101,8 @@ const fn guess(cells: &mut [Cell], longest: u8) {
     }
 }
 
-// Facts of timing as columns: those that a chip's facts are a delta of, and over them its own, of which the first that
-// names an opcode counts.
+// Timing facts as columns: those of the base tables, overridden by the chip's own; the first entry for an opcode
+// counts.
 
 const fn own_classes(timing: &Timing) -> [bool; Op::COUNT] {
     let mut own = match timing.like {
@@ -195,8 +195,7 @@ const fn intervals(timing: &Timing) -> [u8; CLASSES] {
     intervals
 }
 
-/// The classes whose results a scoreboard reports: those known already, and those that a table of timing and what it is a
-/// delta of name.
+/// Variable-latency classes: those given, and those of a timing table and its bases.
 const fn variable(timing: &Timing, known: [bool; CLASSES]) -> [bool; CLASSES] {
     let mut classes = match timing.like {
         Some(base) => variable(base, known),
@@ -230,7 +229,7 @@ const fn longest(raw: &[[Cell; CONSUMERS]; PRODUCERS]) -> [u8; PRODUCERS] {
 }
 
 impl Model {
-    /// A model in which nothing is known.
+    /// An empty model.
     const fn empty(tables: &'static Tables) -> Model {
         Model {
             chips: tables.chips,
@@ -251,7 +250,7 @@ impl Model {
         }
     }
 
-    /// The model of a table: that of the table which it is a delta of, and what it says itself.
+    /// The model of a table: that of its base table with its own entries.
     const fn build(tables: &'static Tables) -> Model {
         let mut model = match tables.like {
             Some(base) => Model::build(base),
@@ -270,7 +269,7 @@ impl Model {
             let cells = &mut model.raw[from as usize];
             guess(cells, longest);
             if tables.like.is_none() {
-                // A late write by scoreboard must not be overtaken by a fixed one that started before it.
+                // A late scoreboard write must not be overtaken by a fixed-latency one that started before it.
                 model.waw_variable[from as usize] =
                     Cell::inferred(if longest > USUAL { longest } else { tables.waw_variable });
             }
@@ -318,8 +317,8 @@ impl Model {
         model
     }
 
-    /// The distances of a chip, `None` for one that the back end does not make code for. Of a chip that no table knows, they
-    /// are those of the chip that stands in for it, and guesses.
+    /// The distances of a chip, `None` for one without code generation. A chip without a table has those of its
+    /// stand-in chip, as guesses.
     pub fn of(chip: Chip) -> Option<&'static Model> {
         let at = MODELS.iter().position(|model| model.chips.contains(&chip.number()))?;
         Some(match chip.stand_in() {
@@ -328,7 +327,7 @@ impl Model {
         })
     }
 
-    /// The same distances where nobody knows whether they are true.
+    /// The distances with origin `guessed`.
     fn guessed(mut self) -> Model {
         let pairs = self.raw.as_flattened_mut().iter_mut();
         let pairs = pairs.chain(self.waw.as_flattened_mut()).chain(self.war.as_flattened_mut());
@@ -338,7 +337,7 @@ impl Model {
         self
     }
 
-    /// True if results of the class arrive, or its sources are read, when a scoreboard tells.
+    /// True if a scoreboard reports the results or source reads of the class.
     pub(crate) fn is_variable_class(&self, class: Class) -> bool {
         self.variable[class as usize]
     }
@@ -378,13 +377,12 @@ impl Model {
         }
     }
 
-    /// The longest latency of a fixed result: no reader needs more. `None` if a scoreboard reports it.
+    /// The longest latency of a fixed-latency result: no reader needs more. `None` if a scoreboard reports it.
     pub fn longest(&self, producer: Class, part: ResultPart) -> Option<u8> {
         self.producer(producer, part).map(|row| self.longest[row as usize])
     }
 
-    /// The pair of a table that says how far a reader stands behind the writer of what it reads. `None` if a scoreboard
-    /// reports the result.
+    /// The table entry for the distance of a reader from the writer. `None` if a scoreboard reports the result.
     pub fn pair_of_read(
         &self,
         producer: Class,
@@ -396,7 +394,7 @@ impl Model {
         Some(Listed::new("RAW", &row, format!("{column:?}"), self.raw[row as usize][column as usize]))
     }
 
-    /// The same of two writers.
+    /// The table entry for two writers.
     pub fn pair_of_writes(
         &self,
         first: Class,
@@ -413,14 +411,14 @@ impl Model {
         })
     }
 
-    /// Every pair of groups that can meet, in the order of the tables. A write that a scoreboard reports is listed as
-    /// `by scoreboard`.
+    /// Every pair of groups that can meet, in table order. A write that a scoreboard reports is listed as `by
+    /// scoreboard`.
     pub fn listed(&self) -> Vec<Listed> {
         let mut list = Vec::new();
         let mut add = |hazard: &'static str, first: &dyn fmt::Debug, second: String, cell: Cell| {
             list.push(Listed::new(hazard, first, second, cell));
         };
-        // A row without a longest latency belongs to no instruction of the chip.
+        // A row without a longest latency applies to no instruction of the chip.
         let rows =
             || ALL_PRODUCERS.into_iter().filter(|&row| self.raw[row as usize].iter().any(|c| c.cycles() > 0));
         for row in rows() {

@@ -1,33 +1,33 @@
-//! The operand cache: which sources of an instruction may be kept for the next one, and where they are kept.
+//! The operand cache: sources of an instruction that may be reused by the next one, and their cache entries.
 //!
-//! All of it is inferred from the flags in 87 cubins of a mature compiler, sm_90: of 13,299 places where a rule without
-//! the third point below allows a flag 13,237 carry one, and of more than 200,000 others 37 do, nearly all beside 64-bit
-//! floating instructions. Nothing was measured on a chip.
+//! All of it is inferred from the flags in 87 ptxas cubins, sm_90. Of 13,299 sources where a rule without the third
+//! point below allows a flag, 13,237 carry one; of more than 200,000 others 37 do, nearly all next to 64-bit
+//! floating-point instructions. Nothing was measured on a chip.
 //!
-//! * An instruction has three slots, A, B and C, which the form names; a slot reads through two banks, that of
-//!   registers with even numbers and that of odd ones. A flag keeps the register in its slot and bank.
+//! * An instruction has three slots, A, B and C, which the form names; a slot reads through two banks, that of even
+//!   registers and that of odd ones. A flag keeps the register in its slot and bank.
 //! * The next instruction that reads the same slot and bank takes the kept register if it names the same one; in any
 //!   case the entry is free again, unless it is flagged in its turn.
-//! * 64-bit floating units have a cache of their own. The wide addend of `IMAD.WIDE` lies in both banks.
-//! * An entry does not live longer than the warp's turn: it is lost where an instruction yields, and at branches.
-//! * Nobody tells the cache that a register was overwritten.
+//! * 64-bit floating-point units have a cache of their own. The wide addend of `IMAD.WIDE` is in both banks.
+//! * An entry is lost where the warp is switched out: where an instruction yields, and at branches.
+//! * The cache is not invalidated when a register is overwritten.
 
 use crate::Class;
 
 /// Slots of an instruction that have a cache.
 pub const CACHE_SLOTS: usize = 3;
 
-/// Which cache serves a source, and how much of it.
+/// The cache of a source, and the registers in it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Cached {
-    /// The cache of the 64-bit floating unit; else that of all others.
+    /// The cache of the 64-bit floating-point unit; otherwise that of all others.
     pub double: bool,
-    /// Registers that lie in it, one or two.
+    /// Registers in the entry, one or two.
     pub registers: u8,
 }
 
-/// How an instruction of the class caches the source in a slot (0 to 2 for A to C), `None` if flags on it have no known
-/// meaning.
+/// Cache entry of an instruction of the class for the source in a slot (0 to 2 for A to C), `None` if flags on it
+/// have no known meaning.
 pub fn operand_cache(class: Class, slot: usize) -> Option<Cached> {
     match class {
         Class::Double => Some(Cached { double: true, registers: 2 }),
@@ -43,7 +43,7 @@ pub fn operand_cache(class: Class, slot: usize) -> Option<Cached> {
     }
 }
 
-/// The banks that registers lie in: bit 0 for even numbers, bit 1 for odd ones.
+/// The banks of registers: bit 0 for even, bit 1 for odd ones.
 pub fn banks(first: u8, registers: u8) -> u8 {
     match registers {
         0 => 0,

@@ -1,17 +1,17 @@
-//! The ten units of the machine and how many issue cycles an instruction keeps each of them busy.
+//! The ten units of the hardware and the issue cycles that an instruction occupies each of them.
 
 use crate::Model;
 use oriole_sass::{Mods, Op};
 
-/// How many units there are.
+/// Count of units.
 pub const UNITS: usize = 10;
 
 /// Issue cycles for which an instruction occupies each unit, indexed by [`Unit`].
 pub type Resources = [u8; UNITS];
 
 impl Model {
-    /// The units that an instruction occupies and for how many issue cycles: the observed spacing of two instructions of
-    /// the same opcode, back to back.
+    /// The units that an instruction occupies and for how many issue cycles: the observed spacing of two instructions
+    /// of the same opcode, back to back.
     pub fn resources(&self, op: Op, mods: &Mods) -> Resources {
         let class = self.class(op, mods);
         let mut exceptions = self.timing.chain().flat_map(|timing| timing.intervals_of);
@@ -46,7 +46,7 @@ mod tests {
         let unit = |op, unit: Unit| model.resources(op, &Mods::none())[unit as usize];
         assert_eq!((unit(Op::FFMA, Unit::Fma), unit(Op::FFMA, Unit::Alu)), (1, 0));
         assert_eq!((unit(Op::DFMA, Unit::Double), unit(Op::MUFU, Unit::Special)), (2, 8));
-        // A shared load competes both for the path of loads and for the memory itself.
+        // A shared load competes both for the load path and for the memory itself.
         assert_eq!((unit(Op::LDS, Unit::LoadStore), unit(Op::LDS, Unit::Shared)), (1, 1));
     }
 }

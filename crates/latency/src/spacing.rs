@@ -1,31 +1,31 @@
-//! Distances that instructions keep whatever registers they have: the fence, the products and the waits of a warp group, and
-//! changes of the number of registers. No register and no scoreboard tells of them, so that whoever breaks one gets wrong results
-//! and nothing else.
+//! Distances that instructions keep whatever their registers: the fence, the MMAs and the waits of a warp group, and
+//! changes of the register count. No register and no scoreboard reports them: a violation gives wrong results and
+//! nothing else.
 
 use crate::Class;
 use oriole_sass::{Instruction, Mod, Op};
 
-/// An instruction that others keep a distance to.
+/// An instruction to which others keep a distance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Milestone {
-    /// The lanes of a warp meet.
+    /// Reconvergence of the warp.
     Meeting,
     /// A pause.
     Pause,
-    /// The number of registers changes.
+    /// The register count changes.
     Grant,
-    /// The fence before products of a warp group, `WARPGROUP.ARRIVE`.
+    /// The fence before `wgmma`, `WARPGROUP.ARRIVE`.
     Fence,
-    /// A product of a warp group.
+    /// A `wgmma`.
     Product,
-    /// A wait for groups of products, `WARPGROUP.DEPBAR`.
+    /// A wait for groups of `wgmma`, `WARPGROUP.DEPBAR`.
     Wait,
 }
 
 impl Milestone {
-    /// How many there are.
+    /// Count of milestones.
     pub const COUNT: usize = Milestone::Wait as usize + 1;
-    /// All of them, in order of their numbers.
+    /// All of them, by index.
     pub const ALL: [Milestone; Milestone::COUNT] = [
         Milestone::Meeting,
         Milestone::Pause,
@@ -35,7 +35,7 @@ impl Milestone {
         Milestone::Wait,
     ];
 
-    /// What an instruction of this class is to others.
+    /// The milestone of an instruction of this class.
     pub fn of(instruction: &Instruction, class: Class) -> Option<Milestone> {
         match instruction.op {
             Op::WARPSYNC => Some(Milestone::Meeting),
@@ -48,14 +48,14 @@ impl Milestone {
     }
 }
 
-/// Cycles from the fence to a product. What the product reads was written before the fence, so much earlier as leaves the two of
-/// them the distance of their table.
+/// Cycles from the fence to an MMA. The operands of the MMA were written before the fence, early enough that the
+/// distance of the table is kept between the two.
 pub const FENCE_TO_PRODUCT: u8 = 6;
 
 /// The longest of these distances, cycles.
 pub const LONGEST_SPACING: u8 = 9;
 
-/// The cycles that code of others may leave: small products of the same factors have been seen three cycles apart.
+/// The cycles that the checker accepts: ptxas leaves three cycles between small MMAs of the same factors.
 pub fn accepted_spacing(first: Milestone, second: Milestone) -> u8 {
     match (first, second) {
         (Milestone::Product, Milestone::Product) => 3,
@@ -63,14 +63,14 @@ pub fn accepted_spacing(first: Milestone, second: Milestone) -> u8 {
     }
 }
 
-/// The most cycles that any instruction keeps to this one behind it.
+/// The longest spacing of any instruction before this one.
 pub fn longest_spacing(first: Milestone) -> u8 {
     Milestone::ALL.into_iter().map(|second| spacing(first, second)).max().unwrap_or(0)
 }
 
-/// The cycles from the issue of one to the issue of the other, 0 if there is no rule. Each is the least that mature code leaves;
-/// on an H200 products gave wrong results whose wait came one cycle behind them, and so did kernels with products of 64 columns
-/// three cycles apart.
+/// The cycles from the issue of one to the issue of the other, 0 if there is no rule. Each is the minimum in ptxas
+/// code. On an H100, MMAs whose wait came one cycle after them gave wrong results, and so did kernels with 64-column
+/// MMAs three cycles apart.
 pub fn spacing(first: Milestone, second: Milestone) -> u8 {
     use Milestone::*;
     match (first, second) {

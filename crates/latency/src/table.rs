@@ -1,29 +1,29 @@
-//! The shape of a latency table: numbers with their origin, rows of producers, and what a chip says of classes and
-//! opcodes. A table may be a delta of another one, as the form tables may.
+//! The structure of a latency table: values with their origin, rows of producers, and facts about classes and opcodes
+//! of a chip. A table may be a delta of another one, as the form tables may.
 
 use crate::Class;
 use crate::group::{Consumer, Producer};
 use oriole_sass::{Mod, Op};
 
-/// Where a number comes from.
+/// Origin of a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Origin {
-    /// The least distance seen in the output of ptxas: an upper bound of what the chip needs.
+    /// The minimum distance seen in ptxas output: an upper bound of what the chip needs.
     Observed,
     /// Stated by a published table.
     Published,
     /// Follows from a measured neighbour.
     Inferred,
-    /// Nobody knows; chosen so that it cannot be too small as far as anything is known.
+    /// Unknown; chosen conservatively as far as anything is known.
     Guessed,
 }
 
-/// A number of issue cycles with its origin.
+/// A distance in issue cycles with its origin.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Distance {
     /// Issue cycles from the first instruction to the second.
     pub cycles: u8,
-    /// Where the number comes from.
+    /// Its origin.
     pub origin: Origin,
 }
 
@@ -95,25 +95,25 @@ impl<A, B> Row<A, B> {
 
 /// The latency table of one chip.
 pub struct Tables {
-    /// The numbers of the chips that the table speaks for.
+    /// SM numbers of the chips that the table covers.
     pub chips: &'static [u8],
-    /// The table that this one is a delta of: what it does not say is as it is there.
+    /// The base table of this one: unlisted entries are as there.
     pub like: Option<&'static Tables>,
     /// Read after write.
     pub raw: &'static [Row<Producer, Consumer>],
     /// Write after write, both of fixed latency.
     pub waw: &'static [Row<Producer, Producer>],
-    /// A write by scoreboard after a write of fixed latency, where that one takes no longer than usual.
+    /// Distance of a scoreboard write after a fixed-latency write of usual latency.
     pub waw_variable: u8,
-    /// The same where it is another number.
+    /// Exceptions to `waw_variable`.
     pub waw_variable_of: &'static [(Producer, Cell)],
     /// Write after read, both of fixed latency.
     pub war: &'static [(Consumer, Producer, Cell)],
-    /// What an unlisted pair of those takes.
+    /// The distance of an unlisted pair of `war`.
     pub war_default: u8,
-    /// Write by scoreboard after a read of fixed latency, where that is another number.
+    /// Write by scoreboard after a read of fixed latency, where it differs.
     pub war_variable: &'static [(Consumer, Cell)],
-    /// What is not a distance.
+    /// Facts other than distances.
     pub timing: &'static Timing,
 }
 
@@ -121,24 +121,24 @@ pub struct Tables {
 pub struct Timing {
     /// The facts that these are a delta of.
     pub like: Option<&'static Timing>,
-    /// Classes whose results arrive, or whose sources are read, at a time that only a scoreboard tells.
+    /// Classes whose results or source reads complete at a variable time, which only a scoreboard reports.
     pub variable: &'static [Class],
     /// Opcodes that are of another class here if they have these modifiers.
     pub classes: &'static [(Op, &'static [Mod], Class)],
     /// Opcodes with another least stall.
     pub stalls: &'static [(Op, u8)],
-    /// Classes whose instructions all stall at least so long.
+    /// Minimum stalls of all instructions of a class.
     pub class_stalls: &'static [(Class, u8)],
-    /// The same for a guarded instruction, where code of others may stall less than code of our own does.
+    /// Minimum stalls of guarded instructions in ptxas code, where it stalls less than Oriole.
     pub guarded_stalls: &'static [(Op, u8)],
-    /// Cycles that code of others takes a jump for where a product behind it adds to one before it; 0 where it counts the
-    /// stall of the branch and no more.
+    /// Cycles that ptxas counts for a jump between two MMAs on one accumulator; 0 where it counts only the stall of
+    /// the branch.
     pub jump_to_product: u8,
-    /// Whether a barrier of the block waits until the memory instructions before it have read their registers.
+    /// True if a barrier of the block waits until the memory instructions before it have read their registers.
     pub barrier_reads_memory: bool,
-    /// Issue cycles for which an instruction of a class keeps its units busy.
+    /// Issue cycles that an instruction of a class keeps its units busy.
     pub intervals: &'static [(Class, u8)],
-    /// The same for opcodes that are not like their class.
+    /// Intervals of opcodes that differ from their class.
     pub intervals_of: &'static [(Op, Class, u8)],
     /// Opcodes with another estimate of the time until a variable result arrives.
     pub estimates: &'static [(Op, u16)],

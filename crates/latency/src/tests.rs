@@ -1,4 +1,4 @@
-//! What the tables must obey.
+//! Invariants of the tables.
 
 use crate::{Class, Model, Origin, ResultPart, Slot};
 use oriole_chip::Chip;
@@ -58,7 +58,7 @@ fn every_opcode_has_a_class_and_branches_stall() {
     }
 }
 
-/// What differs between the chips: classes, scoreboard need, least stalls, intervals.
+/// Differences between the chips: classes, scoreboards, minimum stalls, intervals.
 #[test]
 fn facts_of_timing_are_the_chips() {
     let of = |name: &str| Model::of(name.parse().unwrap()).unwrap();
@@ -93,19 +93,20 @@ fn facts_of_timing_are_the_chips() {
     assert_eq!(packed("sm_87"), packed("sm_80"));
     assert_eq!(packed("sm_86"), packed("sm_89"));
     assert_ne!(packed("sm_87"), packed("sm_86"));
-    // The high half of a wide addend is read as early as the low one before sm_90.
+    // Before sm_90 the high half of a wide addend is read as early as the low one.
     let high = |model: &Model| {
         model.raw(Class::Alu, ResultPart::General, Class::Wide, Slot::AddendHigh).unwrap().cycles
     };
     assert_eq!([ampere, ada, hopper].map(high), [5, 5, 3]);
-    // Of the later chips only sm_100 has doubles of fixed time; constants come from a load that sets a scoreboard on all of them.
+    // Of the later chips only sm_100 has fixed-latency f64; constants come from a load that sets a scoreboard on all
+    // of them.
     let fixed = |op| ["sm_100", "sm_103", "sm_120"].map(|name| !of(name).is_variable(op, &none));
     assert_eq!(fixed(Op::DFMA), [true, false, false]);
     assert_eq!(fixed(Op::LDCU), [false, false, false]);
 }
 
-/// Integers of 64 bits at once: the issue takes two cycles, others than another of them wait for the second word, and what is
-/// compared arrives later.
+/// 64-bit integers in one instruction: the issue takes two cycles, readers other than 64-bit ones wait for the second
+/// word, and comparison results arrive later.
 #[test]
 fn integers_of_64_bits_have_a_class_of_their_own() {
     let small = Model::of("sm_120".parse().unwrap()).unwrap();
@@ -132,7 +133,7 @@ fn integers_of_64_bits_have_a_class_of_their_own() {
     assert_eq!((guard(Class::Alu), guard(Class::Long)), (13, 14));
 }
 
-/// The distances of the chip that stands in, and nobody knows whether they are true.
+/// The distances of the stand-in chip, all guessed.
 #[test]
 fn every_distance_of_an_unknown_chip_is_a_guess() {
     for (unknown, known) in [("sm_82", "sm_80"), ("sm_123a", "sm_121"), ("sm_130", "sm_121")] {

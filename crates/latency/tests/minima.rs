@@ -1,23 +1,24 @@
-//! The distances of the tables against what mature code leaves, opcode by opcode: `minima_sm_XX.txt` holds the facts of a chip.
+//! The distances of the tables against those in ptxas code, opcode by opcode: `minima_sm_XX.txt` holds the facts of a
+//! chip.
 //!
-//! A group of the tables has one number for many opcodes, and the least distance ever seen in a group is that of its
-//! fastest member. So each opcode is looked at alone: what it is given must be no less than the least it was ever given
-//! by a compiler that knows. Pairs that were seen seldom have least distances that are too long by chance, or because
-//! something else is always between them; [`MEMBERS`] tells how often a pair must have been seen to count, and
-//! [`EXPLAINED`] which of those that count are long for another reason than their latency.
+//! A group of the tables has one distance for many opcodes, and the minimum ever seen in a group is that of its
+//! fastest member. So each opcode is checked alone: the distance of the tables must be no less than the minimum that
+//! ptxas ever left. Rare pairs have minima that are too long by chance, or because another instruction is always
+//! between them. [`MEMBERS`] says how often a pair must have been seen to count, and [`EXPLAINED`] which of the
+//! counted ones are long for another reason than their latency.
 
 use oriole_chip::Chip;
 use oriole_latency::{Class, Model, ResultPart, Slot};
 use oriole_sass::{Mod, Mods, Op};
 use std::collections::BTreeMap;
 
-/// A group of pairs counts from this many on; of overwriting far more, since mostly there is a reader in between.
+/// Minimum count for a group of pairs; of overwriting far more, since mostly there is a reader in between.
 const GROUP: [(&str, u32); 3] = [("raw", 50), ("waw", 200), ("war", 200)];
 
-/// One opcode with all the others of a group counts from this many on.
+/// Minimum count for one opcode with all the others of a group.
 const MEMBERS: u32 = 100;
 
-/// One end of a pair: the opcode, its class, and the name that the facts give it.
+/// One end of a pair: the opcode, its class, and its name in the facts.
 #[derive(Clone, Copy)]
 struct End {
     op: Op,
@@ -28,7 +29,7 @@ struct End {
 struct Fact {
     hazard: &'static str,
     first: End,
-    /// What is written first, or read first.
+    /// The operand that is written first, or read first.
     role: &'static str,
     second: End,
     second_role: &'static str,
@@ -37,7 +38,7 @@ struct Fact {
 }
 
 fn end(model: &Model, name: &'static str) -> End {
-    // Of a guard the facts tell only the unit, which does not matter for it.
+    // Of a guard the facts record only the unit, which does not matter for it.
     if name.starts_with('@') {
         return End { op: Op::NOP, class: Class::Alu, name };
     }
@@ -47,7 +48,7 @@ fn end(model: &Model, name: &'static str) -> End {
     End { op, class: model.class(op, &Mods::of(&mods)), name }
 }
 
-/// The chips with a table, and what was seen on them.
+/// The chips with a table, and the facts observed on them.
 const CHIPS: [(u8, &str); 3] = [
     (80, include_str!("minima_sm_80.txt")),
     (89, include_str!("minima_sm_89.txt")),
@@ -103,7 +104,7 @@ fn part(role: &str) -> ResultPart {
     }
 }
 
-/// The slot of a reader, given what is written before or behind it.
+/// The slot of a reader, given the other side of the pair.
 fn slot(reader: End, role: &str, written: &str) -> Slot {
     let is_matrix = matches!(reader.op, Op::HMMA | Op::IMMA | Op::BMMA | Op::DMMA);
     match (written, role) {
@@ -128,7 +129,7 @@ fn slot(reader: End, role: &str, written: &str) -> Slot {
     }
 }
 
-/// What the tables leave for a pair; `None` where a scoreboard tells.
+/// The distance of the tables for a pair; `None` where a scoreboard reports it.
 fn left(model: &Model, fact: &Fact) -> Option<u8> {
     let (first, second) = (fact.first, fact.second);
     match fact.hazard {
@@ -146,8 +147,8 @@ fn left(model: &Model, fact: &Fact) -> Option<u8> {
     }
 }
 
-/// Pairs that count, and why their least distance is longer than their latency. The halves are an opcode with its slot;
-/// `*` means every one.
+/// Counted pairs whose minimum distance is longer than their latency, and the reason. Each side is an opcode with its
+/// slot; `*` matches every one.
 const EXPLAINED: &[(&str, &str, &str, &str)] = &[
     ("raw", "LEA.R", "IMAD.WIDE.CL", "the high half of the address comes from a carry between the two"),
     ("raw", "*", "HGMMA.A", "the facts do not tell accumulators, which need two more, from sources"),
@@ -173,14 +174,14 @@ const EXPLAINED: &[(&str, &str, &str, &str)] = &[
     ("waw", "IMAD.*.P", "IMAD.HI.P", "the carry is read in between"),
 ];
 
-/// The same for single chips.
+/// [`EXPLAINED`] for single chips.
 const EXPLAINED_ON: &[(u8, &str, &str, &str, &str)] = &[
     (80, "raw", "IADD3.R", "IMAD.WIDE.CL", "the high half of the address comes from a carry between the two"),
     (89, "raw", "IMAD.R", "ST.addr", "the high half of the address comes from a carry between the two"),
     (89, "raw", "IMAD.*.P", "*.pred", "5 is seen on sm_80 and sm_90"),
 ];
 
-/// True if the name is the pattern, in which a star matches anything.
+/// True if the name matches the pattern, in which a star matches anything.
 fn fits(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(name) = name.strip_prefix(head) else { return false };
@@ -199,7 +200,7 @@ fn is_explained(number: u8, hazard: &str, first: &str, second: &str) -> bool {
     rows.any(|(h, a, b, _)| h == hazard && fits(a, first) && fits(b, second))
 }
 
-/// Least distance, number of pairs and the least that is left, over some facts.
+/// Minimum observed distance, count of pairs and the minimum distance of the tables, over some facts.
 #[derive(Clone, Copy)]
 struct Sum {
     least: u8,
@@ -276,7 +277,7 @@ fn no_reader_is_asked_for_more_than_was_seen() {
     let model = Model::of(Chip::SM_90).expect("distances");
     let mut long = Vec::new();
     for fact in facts_of(90, model).iter().filter(|fact| fact.hazard == "raw") {
-        // A guard of a uniform vote is a guard of any unit, of which the facts know only the name.
+        // A guard of a uniform vote may be one of any unit: the facts have only the name.
         if fact.role == "UP" && fact.second_role == "guard" {
             continue;
         }

@@ -1,6 +1,6 @@
-//! The writing hand of the expansions: each method appends one instruction and gives its fresh result, so that an
-//! expansion reads like a formula. Operands are put where the machine takes them: an immediate or a constant only in
-//! the second place, a register elsewhere.
+//! Instruction emitter of the expansions: each method appends one instruction and returns its fresh result, so that
+//! an expansion reads like a formula. Operands go to the slots that the hardware has for them: an immediate or a
+//! constant only in the second, a register elsewhere.
 
 use oriole_ori::{BlockId, Builder, File, Opcode, Phi, Source, SourceKind, Value};
 use oriole_sass::{Mod, Op};
@@ -16,13 +16,13 @@ pub(crate) struct Incoming<'w> {
     pub words: &'w [Value],
 }
 
-/// Appends instructions and names their results.
+/// Appends instructions and returns their results.
 pub(crate) struct Emit<'b, 'f> {
     pub b: &'b mut Builder<'f>,
 }
 
 impl Emit<'_, '_> {
-    /// One word from any operation.
+    /// Emits an operation with a one-word result.
     pub fn word(
         &mut self,
         op: impl Into<Opcode>,
@@ -69,7 +69,7 @@ impl Emit<'_, '_> {
         }
     }
 
-    /// A word that may stand where only registers may: a register, `RZ`, or a copy; signs stay.
+    /// A word in a register-only slot: a register, `RZ`, or a copy; signs stay.
     pub fn in_register(&mut self, source: Source) -> Source {
         let is_general = |value: &Value| self.b.function().file(*value) == File::R;
         match &source.kind {
@@ -87,7 +87,7 @@ impl Emit<'_, '_> {
         }
     }
 
-    /// A pair of registers holding this quantity: an immediate is extended with its sign.
+    /// A register pair with this quantity: an immediate is sign-extended.
     pub fn pair_of(&mut self, source: &Source) -> Pair {
         let [low, high] = halves(source);
         [self.register(low), self.register(high)]
@@ -165,7 +165,7 @@ impl Emit<'_, '_> {
         p
     }
 
-    /// `a * b + c` in doubles with this rounding.
+    /// `a * b + c` in f64 with this rounding.
     pub fn dfma(
         &mut self,
         rounding: &[Mod],
@@ -180,7 +180,7 @@ impl Emit<'_, '_> {
         self.pair(Op::DMUL, &[], [a.into(), b.into()])
     }
 
-    /// An approximation unit function from high word to high word; the low word is zero.
+    /// An approximation function (`MUFU`) from high word to high word; the low word is zero.
     pub fn approximate_high(&mut self, function: Mod, high: impl Into<Source>) -> Pair {
         let high = self.word(Op::MUFU, &[function], [high.into()]);
         let low = self.register(Source::rz());

@@ -1,8 +1,8 @@
-//! Phase 45, MidExpansion: divisions, remainders, reciprocals and roots become sequences.
+//! Phase 45, MidExpansion: expands divisions, remainders, reciprocals and square roots into sequences.
 //!
-//! It runs in SSA, because sequences branch: what is outside of the fast path goes to a block of its own, which calls a
-//! routine, and the later phases place convergence barriers and optimize the result like any other code. The 64-bit
-//! integer operations that the sequences use are split at phase 78.
+//! It runs in SSA, because sequences branch: the slow path is a block of its own, which calls a routine. The later
+//! phases place convergence barriers and optimize the result like any other code. The 64-bit integer operations that
+//! the sequences use are split at phase 78.
 
 use crate::emit::{Emit, Incoming, Pair};
 use crate::expand_missing;
@@ -77,7 +77,7 @@ fn block(function: &mut Function, routines: &mut Routines, long: &LongOperands, 
     }
 }
 
-/// What an expansion is about.
+/// The operation to expand.
 struct Exact<'a> {
     instruction: &'a Instruction,
     rounding: Rounding,
@@ -143,7 +143,7 @@ impl Exact<'_> {
         }
     }
 
-    /// The slow path of doubles.
+    /// The slow path of f64.
     fn long_f64(
         &self,
         emit: &mut Emit<'_, '_>,
@@ -170,7 +170,7 @@ impl Exact<'_> {
             Pseudo::FDivide => {
                 let second = single(emit, &self.instruction.sources[1]);
                 if rounding != Rounding::Nearest {
-                    // What the machine checks is right for the nearest quotient only.
+                    // The check instruction of the hardware is right for the nearest quotient only.
                     return self.long_f32(emit, routines, pseudo, &[first, second]);
                 }
                 let short = emit.divide_f32_short(first, second);
@@ -187,7 +187,7 @@ impl Exact<'_> {
         }
     }
 
-    /// The slow path of singles: the routine gives a double.
+    /// The slow path of f32: the routine returns an f64.
     fn long_f32(
         &self,
         emit: &mut Emit<'_, '_>,
@@ -213,7 +213,7 @@ impl Exact<'_> {
     }
 }
 
-/// A single operand in a register, its signs applied.
+/// An f32 operand in a register, its signs applied.
 fn single(emit: &mut Emit<'_, '_>, source: &Source) -> Value {
     let mut plain = source.clone();
     (plain.negate, plain.absolute) = (false, false);
@@ -222,12 +222,12 @@ fn single(emit: &mut Emit<'_, '_>, source: &Source) -> Value {
     if source.negate { emit.logic(word, 0x8000_0000u32, Source::rz(), 0x3c) } else { word }
 }
 
-/// A double operand as a pair of registers, its signs applied.
+/// An f64 operand as a register pair, its signs applied.
 fn double(emit: &mut Emit<'_, '_>, source: &Source) -> Pair {
     let mut plain = source.clone();
     (plain.negate, plain.absolute) = (false, false);
     let pair = match &plain.kind {
-        // An immediate is the high word of a double.
+        // An immediate is the high word of an f64.
         SourceKind::Imm(high) => emit.constant64(u64::from(*high) << 32),
         _ => emit.pair_of(&plain),
     };
@@ -239,7 +239,7 @@ fn double(emit: &mut Emit<'_, '_>, source: &Source) -> Pair {
     [pair[0], high]
 }
 
-/// The fast path is in place; the slow path is a block of its own, for those whom the check refuses.
+/// The fast path is in place; the slow path is a block of its own, for the lanes that fail the check.
 fn unless(
     emit: &mut Emit<'_, '_>,
     short: ShortWay,

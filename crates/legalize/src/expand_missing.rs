@@ -1,12 +1,12 @@
-//! Part of phase 45: operations of 32 bits that some chips lack, where all that makes them has run. The upper word of a
-//! product is that of a whole product; the lesser or greater of two words is chosen by a comparison.
+//! Part of phase 45: 32-bit operations that some chips lack, after all passes that make them. The upper word of a
+//! product comes from a wide multiply; min and max become a comparison and a select.
 
 use crate::expand_wide::{expand, rewrite};
 use oriole_chip::Chip;
 use oriole_ori::{Builder, Destination, Function, Instruction, Opcode, Source, SourceKind};
 use oriole_sass::{Mod, Mods, Op, Operand, OperandKind, form, has, legal, on_chip};
 
-/// What some chip lacks.
+/// Operations that some chip lacks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operation {
     UpperWord,
@@ -34,7 +34,7 @@ impl Operation {
     }
 }
 
-/// Expands what the chip lacks. True if there was something.
+/// Expands operations that the chip lacks. True if there were some.
 pub fn run(function: &mut Function, chip: Chip) -> bool {
     let instructions = || function.blocks.iter().flat_map(|block| &block.instructions);
     let missing = |operation: Operation| {
@@ -52,7 +52,7 @@ pub fn run(function: &mut Function, chip: Chip) -> bool {
     })
 }
 
-/// The whole product, of which the lower word is dead.
+/// A wide multiply, of which the lower word is dead.
 fn upper_word(builder: &mut Builder<'_>, instruction: Instruction) {
     expand(builder, &instruction, |emit, out| {
         let low = emit.b.r();
@@ -65,7 +65,7 @@ fn upper_word(builder: &mut Builder<'_>, instruction: Instruction) {
     });
 }
 
-/// `a` if it is the one that is wanted, else `b`.
+/// Min or max by comparison and select.
 fn extreme(builder: &mut Builder<'_>, instruction: &Instruction) {
     let [a, b, least] = instruction.sources.as_slice() else { return };
     let unsigned = instruction.mods.has(Mod::U32);
@@ -87,7 +87,7 @@ fn extreme(builder: &mut Builder<'_>, instruction: &Instruction) {
     });
 }
 
-/// What a predicate is that is known.
+/// The constant that a predicate is, if known.
 fn is_truth(source: &Source) -> Option<bool> {
     matches!(source.kind, SourceKind::True(_)).then_some(!source.invert)
 }

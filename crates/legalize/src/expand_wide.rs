@@ -33,7 +33,8 @@ pub fn run(function: &mut Function, chip: Chip) -> bool {
     })
 }
 
-/// Writes others in the place of each instruction for which `wanted` gives something, which `write` gets. True if there was one.
+/// Replaces each instruction for which `wanted` returns something by the code that `write` emits. True if there was
+/// one.
 pub(crate) fn rewrite<W>(
     function: &mut Function,
     wanted: impl Fn(&Instruction) -> Option<W>,
@@ -73,7 +74,7 @@ fn is_wide(pseudo: Pseudo) -> bool {
     )
 }
 
-/// Writes an expansion of an instruction with one destination operand: `write` fills the values it is given.
+/// Emits an expansion of an instruction with one destination operand: `write` defines the given values.
 pub(crate) fn expand(
     builder: &mut Builder<'_>,
     instruction: &Instruction,

@@ -1,35 +1,36 @@
-//! The short ways of division and reciprocal, correctly rounded in every mode.
+//! Fast paths of division and reciprocal, correctly rounded in every mode.
 //!
-//! **The short way** is the same for both widths: a reciprocal y of b, a quotient q = a*y, its exact residual, and
+//! **The fast path** is the same for f32 and f64: a reciprocal y of b, a quotient q = a*y, its exact residual, and
 //! Markstein's last step `q + r*y`; directed modes take the exact residual of the nearest quotient once more. That
-//! quotient is right if y is the number nearest to 1/b. A step `y + y*(1 - b*y)` from a y within a unit of 1/b gives it
-//! but for one significand of b, all ones: there 1/b lies so close to the middle of two numbers that the step comes to an
-//! exact tie. Everything holds whatever the approximation unit gives within its error: of singles a unit of the last
-//! place, of the high words of doubles 2^-18: two units of the last place there, and what both words lose with the lower ones.
+//! quotient is right if y is 1/b rounded to nearest. A step `y + y*(1 - b*y)` from a y within one ulp of 1/b gives it
+//! except for one significand of b, all ones: there 1/b is so close to the midpoint of two floats that the step hits
+//! an exact tie. All of this holds for any result of the approximation unit within its error: for f32 one ulp; for
+//! the high words of f64 2^-18, which is two ulps of the high word plus the error of both dropped low words.
 //!
-//! The quotient of singles takes one step less. With p bits and b in [1, 2), a/b is 1/B units or more away from twice the
-//! middle of two numbers, where B is b as an integer; so `q + r*y` rounds rightly if |1 - b*y| < 1/B. A y of half a unit
-//! and 2^-22 of it is that good unless b is one of the last few below 2, which are left to the long way.
+//! The f32 quotient takes one step less. With p bits and b in [1, 2), a/b is at least 1/B ulps away from twice the
+//! midpoint of two floats, where B is b as an integer; so `q + r*y` rounds correctly if |1 - b*y| < 1/B. A y within
+//! half an ulp and 2^-22 of one is that accurate unless b is one of the last few below 2, which are left to the slow
+//! path.
 //!
-//! It is short because it minds no exponent: where an operand, the result or a residual is too close to the ends of the
-//! format, a check sends the thread the long way, which is a [routine](crate::routine).
+//! It is fast because it ignores exponents: where an operand, the result or a residual is too close to the limits of
+//! the format, a check sends the lane to the slow path, which is a [routine](crate::routine).
 //!
-//! **The long way of f32** goes through f64. With q a quotient of doubles good to 2^-46, `r = a - b*q` is exact (a and b
-//! have 24 bits), and `q + r*y` is the double nearest to a/b but for an error far below its half unit; it is exact when
-//! a/b is a double. Because 53 >= 2*24 + 2, a quotient of two 24-bit numbers that is no value of a narrower format
-//! (normal or subnormal, or a midpoint of it) is farther from all of them than that error, so the last conversion, in
-//! the mode asked for, rounds a/b itself.
+//! **The slow path of f32** goes through f64. With q an f64 quotient accurate to 2^-46, `r = a - b*q` is exact (a and
+//! b have 24 bits), and `q + r*y` is the f64 nearest to a/b with an additional error far below half an ulp; it is
+//! exact when a/b is an f64 value. Because 53 >= 2*24 + 2, a quotient of two 24-bit significands that is no value of
+//! a narrower format (normal or subnormal, or a midpoint of it) is farther from all of them than that error, so the
+//! last conversion, in the requested mode, rounds a/b itself.
 
 use crate::emit::{Emit, Pair};
 use oriole_ori::{Source, Value};
 use oriole_sass::{Mod, Op};
 
-/// High word of 1.0 as a double.
+/// High word of 1.0 as f64.
 pub(crate) const ONE: u32 = 0x3ff0_0000;
-/// 1.0 as a single.
+/// 1.0 as f32.
 pub(crate) const ONE_F32: u32 = 0x3f80_0000;
 
-/// How a result is rounded.
+/// Rounding of a result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rounding {
     Nearest,
@@ -61,22 +62,22 @@ impl Rounding {
         }
     }
 
-    /// The word by which a routine is told.
+    /// The encoding of the mode that routines take as an argument.
     pub fn number(self) -> u32 {
         self as u32
     }
 }
 
-/// A short way: what the control flow between it and the long one needs.
+/// A fast path: the values that the branch to the slow path needs.
 pub(crate) struct ShortWay {
     /// The words of the result if `holds`.
     pub result: Vec<Value>,
-    /// Whether the short way was allowed.
+    /// True where the fast path is valid.
     pub holds: Value,
 }
 
 impl Emit<'_, '_> {
-    /// A word of f32 with subnormals made zero, if asked.
+    /// An f32 word with subnormals flushed to zero, if `ftz`.
     pub fn flushed(&mut self, a: Value, ftz: bool) -> Value {
         if !ftz {
             return a;
@@ -84,7 +85,7 @@ impl Emit<'_, '_> {
         self.word(Op::FADD, &[Mod::FTZ], [a.into(), Source::rz().negated()])
     }
 
-    /// A double rounded to f32.
+    /// An f64 value rounded to f32.
     pub fn narrowed(&mut self, a: Pair, rounding: Rounding) -> Value {
         let mut mods = vec![Mod::F32, Mod::F64_2];
         mods.extend(rounding.mods());
@@ -101,7 +102,7 @@ impl Emit<'_, '_> {
         self.word(Op::FFMA, rounding, [a.into(), b.into(), c.into()])
     }
 
-    /// 1/b for singles of moderate exponent, within half a unit and a little.
+    /// 1/b in f32 for b of moderate exponent, within slightly more than half an ulp.
     fn reciprocal_f32(&mut self, b: Value) -> Value {
         let y = self.word(Op::MUFU, &[Mod::RCP], [b.into()]);
         self.refine_f32(b, y)
@@ -113,8 +114,8 @@ impl Emit<'_, '_> {
         self.ffma(&[], y, e, y)
     }
 
-    /// The short way of an f32 division, to nearest. The machine has an instruction that checks the operands of just
-    /// this one.
+    /// The fast path of an f32 division, to nearest. The hardware has an instruction that checks the operands of
+    /// exactly this sequence.
     pub fn divide_f32_short(&mut self, a: Value, b: Value) -> ShortWay {
         let y = self.reciprocal_f32(b);
         let slow = self.b.p();
@@ -128,7 +129,7 @@ impl Emit<'_, '_> {
         ShortWay { result: vec![nearest], holds }
     }
 
-    /// The short way of an f32 reciprocal.
+    /// The fast path of an f32 reciprocal.
     pub fn reciprocal_f32_short(&mut self, b: Value, rounding: Rounding) -> ShortWay {
         let y = self.reciprocal_f32(b);
         let nearest = self.refine_f32(b, y);
@@ -145,18 +146,19 @@ impl Emit<'_, '_> {
         ShortWay { result: vec![result], holds }
     }
 
-    /// The short way of an f64 division.
+    /// The fast path of an f64 division.
     pub fn divide_f64_short(&mut self, a: Pair, b: Pair, rounding: Rounding) -> ShortWay {
         let y = self.reciprocal_f64(b);
         let q = self.dmul(a, y);
         let r = self.dfma(&[], Source::from(b).negated(), q, a);
         let mut q = self.dfma(&[], r, y, q);
         if rounding != Rounding::Nearest {
-            // The residual is exact, so its sign says on which side of a/b the nearest quotient lies.
+            // The residual is exact, so its sign gives the side of a/b that the nearest quotient is on.
             let r = self.dfma(&[], Source::from(b).negated(), q, a);
             q = self.dfma(rounding.mods(), r, y, q);
         }
-        // Exponents from 2^-510 to 2^511, without the sign: quotient and reciprocal are normal, and residuals are exact.
+        // Exponents from 2^-510 to 2^511, without the sign: quotient and reciprocal are normal, and residuals are
+        // exact.
         let moderate = |e: &mut Self, high: Value| {
             e.word(Op::IADD3, &[], [high.into(), Source::imm((513u32 << 21).wrapping_neg()), high.into()])
         };
@@ -167,7 +169,7 @@ impl Emit<'_, '_> {
         ShortWay { result: q.to_vec(), holds }
     }
 
-    /// The short way of an f64 reciprocal.
+    /// The fast path of an f64 reciprocal.
     pub fn reciprocal_f64_short(&mut self, b: Pair, rounding: Rounding) -> ShortWay {
         let nearest = self.reciprocal_f64(b);
         let mut result = nearest;
@@ -182,18 +184,18 @@ impl Emit<'_, '_> {
         ShortWay { result: result.to_vec(), holds }
     }
 
-    /// The double nearest to 1/b, for b of moderate exponent.
+    /// 1/b rounded to nearest f64, for b of moderate exponent.
     fn reciprocal_f64(&mut self, b: Pair) -> Pair {
         let y = self.approximate_high(Mod::RCP64H, b[1]);
         let e = self.dfma(&[], Source::from(b).negated(), y, ONE);
-        // y + y*(e + e*e) is good to 2^-54, half a unit: rounded it is within one.
+        // y + y*(e + e*e) is accurate to 2^-54, half an ulp; rounded, it is within one ulp.
         let e = self.dfma(&[], e, e, e);
         let y = self.dfma(&[], y, e, y);
         let e = self.dfma(&[], Source::from(b).negated(), y, ONE);
         self.dfma(&[], y, e, y)
     }
 
-    /// Whether the significand of a double is not all ones, and a predicate holds.
+    /// True if the significand of an f64 is not all ones, and a predicate holds.
     fn not_all_ones(&mut self, b: Pair, with: Value) -> Value {
         let ones = self.logic(b[1], 0xfff0_0000u32, b[0], 0xa8);
         self.compare_and(Mod::NE, true, ones, u32::MAX, with)

@@ -1,17 +1,18 @@
 //! Division and remainder of 32- and 64-bit integers.
 //!
-//! With w the width, x is a lower estimate of 2^w / b from the floating reciprocal. One Newton step is
+//! With w the width, x is a lower estimate of 2^w / b from the floating-point reciprocal. One Newton step is
 //! `x + floor(x * e / 2^w)` with `e = 2^w - b*x`: as a lower estimate stays one, `e` is the two's complement of `b*x`
-//! and never negative. A relative error d becomes d*d plus less than one unit from the floor. So with x good to 20
-//! bits, one step (w = 32) or two (w = 64) leave an error below 1 + tiny; then `floor(x * a / 2^w)` is less than the
-//! quotient by at most 2, and two conditional corrections by the remainder give it exactly.
+//! and never negative. A relative error d becomes d*d plus less than one unit from the floor. So with x accurate to
+//! 20 bits, one step (w = 32) or two (w = 64) leave an error below 1 + tiny; then `floor(x * a / 2^w)` is less than
+//! the quotient by at most 2, and two conditional corrections by the remainder give it exactly.
 //!
-//! The first estimate is lower because b is converted upwards, and because some units of the last place, more than the
-//! reciprocal's error, are taken off before the conversion to an integer. Adding to the exponent field multiplies by
-//! 2^w. For b = 0 the result is all ones, as is the remainder.
+//! The first estimate is low because b is converted with rounding up, and because some ulps, more than the error of
+//! the reciprocal, are subtracted before the conversion to an integer. Adding to the exponent field multiplies by
+//! 2^w. For b = 0 the quotient and the remainder are all ones.
 //!
-//! 32 bits stand in place. So do 64 bits where neither operand has a bit in its high word, as most indices have none;
-//! otherwise, and where that is [known](crate::long_operands), a [routine](crate::routine) does the work.
+//! 32-bit divisions are expanded in place. So are 64-bit ones where the high words of both operands are zero, as
+//! those of most indices are; otherwise, and where an operand is [known](crate::long_operands) to be long, a
+//! [routine](crate::routine) does the work.
 
 use crate::emit::{Emit, Pair};
 use oriole_ori::{Source, Value};
@@ -73,14 +74,14 @@ impl Emit<'_, '_> {
         self.select(zero, ones, result)
     }
 
-    /// The check of the short way of a division of double words: both are words in truth, and the divisor is not zero.
+    /// The check of the fast path of a 64-bit division: both operands fit 32 bits, and the divisor is not zero.
     pub fn fits_words(&mut self, a: Pair, b: Pair) -> Value {
         let high = self.logic(a[1], b[1], Source::rz(), 0xfc);
         let words = self.compare(Mod::EQ, true, high, Source::rz());
         self.compare_and(Mod::NE, true, b[0], Source::rz(), words)
     }
 
-    /// The short way, a division of words: quotient and remainder.
+    /// The fast path, a 32-bit division: quotient and remainder.
     pub fn divide_64_short(&mut self, a: Pair, b: Pair) -> [Pair; 2] {
         let (quotient, remainder) = self.divide_magnitudes_32(a[0], b[0]);
         let zero = self.register(Source::rz());

@@ -1,13 +1,15 @@
-//! What the chip lacks: expansions of operations that stay whole until a phase says otherwise.
+//! Legalization: expansions of operations that the chip lacks; they stay whole until a phase expands them.
 //!
-//! It is here so that neither lowering nor the passes know how a missing operation is made up. No PTX, no encoding and no
-//! physical register may enter.
+//! It is here so that neither lowering nor the passes know how a missing operation is expanded. No PTX, no encoding
+//! and no physical register may enter.
 //!
-//! [`expand_exact`] replaces quotients, remainders, reciprocals and roots (phase 45, in SSA, for it needs control flow,
-//! and after the passes that know cheaper ways for constants); [`expand_wide`] splits 64-bit integer operations into
-//! 32-bit ones with explicit carries (phase 78), where the chip has none of 64 bits. What is rare in the first goes
-//! to a [`routine`], or to a function of the [`library`]. [`uniform_operands`] (phase 55) brings operands to uniform registers where the machine wants them there. The algorithms are Newton iterations with exact residuals; each file says why its results are right
-//! whatever the approximation unit gives within its error.
+//! [`expand_exact`] expands divisions, remainders, reciprocals and square roots (phase 45, in SSA, since it needs
+//! control flow, and after the passes that have cheaper sequences for constants). [`expand_wide`] splits 64-bit
+//! integer operations into 32-bit ones with explicit carries (phase 78), where the chip has no 64-bit ones. Slow
+//! paths of the former go to a [`routine`], or to a function of the [`library`]. [`uniform_operands`] (phase 55)
+//! copies operands to uniform registers where the hardware requires them. The algorithms are Newton iterations with
+//! exact residuals; each file says why its results are correct for any error of the approximation unit within its
+//! bound.
 
 mod emit;
 pub mod expand_exact;

@@ -1,9 +1,10 @@
-//! The library of exact operations: divisions and roots as functions of the calling convention, which code without
-//! optimization calls where functions have sections of their own.
+//! Library of exact operations: divisions and square roots as functions of the calling convention, which unoptimized
+//! code calls where functions have sections of their own.
 //!
-//! It is apart from [`crate::routine`], whose routines keep a convention of their own and are part of each section that calls
-//! them. Several files may bring the same function, of which a linker keeps one. So those that the reference has too, for the
-//! same arguments under the same condition, have its names; the others have names that no name of PTX can be.
+//! It is separate from [`crate::routine`], whose routines have a private convention and are part of each section that
+//! calls them. Several object files may define the same function, of which a linker keeps one. So functions that
+//! ptxas has too, with the same arguments under the same condition, have ptxas's names; the others have names that
+//! cannot be PTX names.
 
 use crate::emit::Emit;
 use oriole_chip::Chip;
@@ -30,14 +31,14 @@ const fn row(name: &'static str, operation: Pseudo, mods: &'static [Mod]) -> Row
 use Mod::{F32, F64, FTZ, RM, RN, RP, RZ, S64, U64};
 use Pseudo::{Divide, FDivide, FReciprocal, FSquareRoot, Remainder};
 
-/// All of them: the name, and the operation that it is.
+/// All of them: the name, and the operation.
 #[rustfmt::skip]
 static ROWS: [Row; 40] = [
     row("__cuda_sm20_div_s64", Divide, &[S64]),
     row("__cuda_sm20_div_u64", Divide, &[U64]),
     row("__cuda_sm20_rem_s64", Remainder, &[S64]),
     row("__cuda_sm20_rem_u64", Remainder, &[U64]),
-    // Of the nearest quotient the slow path alone, where the machine's check of the operands refuses them.
+    // Only the slow path of the nearest quotient, for operands that the hardware check rejects.
     row("__cuda_sm3x_div_rn_noftz_f32_slowpath", FDivide, &[F32, RN]),
     row("__cuda_sm3x_div_rn_ftz_f32_slowpath", FDivide, &[F32, RN, FTZ]),
     row("__cuda_sm20_div_rz_f32", FDivide, &[F32, RZ]),
@@ -50,7 +51,7 @@ static ROWS: [Row; 40] = [
     row("__cuda_sm20_div_rz_f64_v2", FDivide, &[F64, RZ]),
     row("__cuda_sm20_div_rd_f64_v2", FDivide, &[F64, RM]),
     row("__cuda_sm20_div_ru_f64_v2", FDivide, &[F64, RP]),
-    // Which operands of these the reference calls slow is not known.
+    // It is not known which operands ptxas sends to the slow path here.
     row("oriole.rcp_rn_f32", FReciprocal, &[F32, RN]),
     row("oriole.rcp_rn_ftz_f32", FReciprocal, &[F32, RN, FTZ]),
     row("oriole.rcp_rz_f32", FReciprocal, &[F32, RZ]),
@@ -84,7 +85,7 @@ impl LibraryFunction {
         (0..ROWS.len()).map(LibraryFunction)
     }
 
-    /// The name by which code calls it.
+    /// Its linker name.
     pub fn name(self) -> &'static str {
         ROWS[self.0].name
     }
@@ -94,7 +95,7 @@ impl LibraryFunction {
         LibraryFunction::all().find(|function| function.name() == name)
     }
 
-    /// The function that does what an instruction does.
+    /// The library function for an instruction.
     pub(crate) fn of(instruction: &Instruction) -> Option<LibraryFunction> {
         let is = |row: &Row| {
             instruction.opcode == Opcode::Pseudo(row.operation)

@@ -1,7 +1,7 @@
-//! 64-bit integer operations in one instruction, on chips that have integers of 64 bits.
+//! 64-bit integer operations in one instruction, on chips that have a 64-bit integer datapath.
 //!
-//! A pair of uniform registers is an operand only if one instruction fills it: uniform registers are coloured, and words that
-//! come from different places need not lie side by side.
+//! A pair of uniform registers is an operand only if one instruction defines it: uniform registers are coloured
+//! individually, and words of different origin need not be adjacent.
 
 use crate::emit::Emit;
 use crate::wide::comparison;
@@ -10,7 +10,7 @@ use oriole_ori::{File, Function, Pseudo, Source, SourceKind, Value};
 use oriole_sass::{Mod, Mods, Op, has_long_extremes, has_long_integers};
 use rustc_hash::FxHashSet;
 
-/// What the chip has of such instructions, and what the function has for them.
+/// The 64-bit instructions of the chip, and the state of the function for them.
 pub(crate) struct Long {
     /// The pairs of uniform registers that one instruction fills.
     uniform: FxHashSet<[Value; 2]>,
@@ -19,7 +19,7 @@ pub(crate) struct Long {
 }
 
 impl Long {
-    /// For a function; `None` if the chip has no integers of 64 bits.
+    /// For a function; `None` if the chip has no 64-bit integer instructions.
     pub fn new(function: &Function, chip: Chip) -> Option<Long> {
         if !has_long_integers(chip) {
             return None;
@@ -32,7 +32,7 @@ impl Long {
 }
 
 impl Emit<'_, '_> {
-    /// Writes the operation into `out`; false if there is no such instruction, or none for these operands.
+    /// Writes the operation into `out`; false if the chip has no such instruction for these operands.
     pub fn expand_long(
         &mut self,
         long: &Long,
@@ -89,7 +89,7 @@ impl Emit<'_, '_> {
     }
 
     fn add_long(&mut self, out: &[Value], a: &Source, b: &Source) {
-        // What is uniform, or is subtracted, goes second.
+        // A uniform or subtracted operand goes second.
         let turned =
             self.is_uniform(a) && !self.is_uniform(b) || a.negate && !b.negate && !self.is_uniform(b);
         let (a, b) = if turned { (b, a) } else { (a, b) };
@@ -108,7 +108,7 @@ impl Emit<'_, '_> {
         test.from(a).from(b.clone()).from(Source::pt()).emit();
     }
 
-    /// The lesser or the greater of two. The predicates that the machine has beside them are left out.
+    /// Min or max of two. The predicate results of the instruction are dropped.
     fn extreme_long(&mut self, out: &[Value], mods: &Mods, a: &Source, b: &Source, least: bool) {
         let (a, b) = if self.is_uniform(a) && !self.is_uniform(b) { (b, a) } else { (a, b) };
         let a = self.in_general(a);
@@ -128,7 +128,7 @@ impl Emit<'_, '_> {
     }
 }
 
-/// The comparison of the operands in the other order.
+/// The comparison with swapped operands.
 fn reversed(compare: Mod) -> Mod {
     match compare {
         Mod::LT => Mod::GT,

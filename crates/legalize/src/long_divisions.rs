@@ -1,7 +1,7 @@
-//! Quotients and remainders of double words in a block: a division in place where both operands are words, else a routine.
+//! 64-bit quotients and remainders of a block: a 32-bit division in place where both operands fit, else a routine.
 //!
-//! It is here and not in the other expansions because it looks at a block as a whole: what has the quotient of the same operands beside
-//! its remainder needs one division. Which operands are no words is [known elsewhere](crate::long_operands).
+//! It is separate from the other expansions because it needs the whole block: a quotient and a remainder of the same
+//! operands need one division. Operands that do not fit 32 bits are [found elsewhere](crate::long_operands).
 
 use crate::emit::{Emit, Incoming, Pair};
 use crate::routine::{Routine, Routines};
@@ -9,7 +9,7 @@ use oriole_ori::{Guard, Instruction, Opcode, Pseudo, Source, Value};
 use oriole_sass::Mod;
 use rustc_hash::FxHashMap;
 
-/// The divisions of double words that a block asks for and has made.
+/// The 64-bit divisions of a block: requested and already expanded ones.
 pub(crate) struct LongDivisions {
     of: FxHashMap<Operands, Division>,
 }
@@ -24,13 +24,13 @@ struct Operands {
 /// A division: its quotient and its remainder.
 #[derive(Default)]
 struct Division {
-    /// Which of them are asked for.
+    /// The requested ones.
     wanted: [bool; 2],
     /// The words of those, once it is made.
     words: Option<Vec<Value>>,
 }
 
-/// The index of what an instruction asks for among the two results, with the operands, if it divides double words.
+/// For a 64-bit division: the index of its result (quotient, remainder), and its operands.
 fn asked(instruction: &Instruction) -> Option<(usize, Operands)> {
     let index = match instruction.opcode {
         Opcode::Pseudo(Pseudo::Divide) => 0,
@@ -44,7 +44,7 @@ fn asked(instruction: &Instruction) -> Option<(usize, Operands)> {
 }
 
 impl LongDivisions {
-    /// Those of a block, none of which is made.
+    /// Collects those of a block; none is expanded yet.
     pub fn of(instructions: &[Instruction]) -> LongDivisions {
         let mut of: FxHashMap<Operands, Division> = FxHashMap::default();
         for (index, operands) in instructions.iter().filter_map(asked) {
@@ -53,8 +53,8 @@ impl LongDivisions {
         LongDivisions { of }
     }
 
-    /// What an instruction of the block asks for, if it divides double words. With `is_long` an operand is known to be no word: then there
-    /// is no short way.
+    /// Result of an instruction of the block, if it is a 64-bit division. With `is_long` an operand is known not to
+    /// fit 32 bits: then there is no fast path.
     pub fn result(
         &mut self,
         emit: &mut Emit<'_, '_>,
@@ -69,7 +69,7 @@ impl LongDivisions {
     }
 }
 
-/// The words of what is wanted of a division.
+/// Expands a division; returns the words of the wanted results.
 fn divide(
     emit: &mut Emit<'_, '_>,
     routines: &mut Routines,
@@ -94,7 +94,7 @@ fn divide(
     emit.merge(join, Incoming { from: short, words: &quick }, Incoming { from: slow, words: &long })
 }
 
-/// The same, by a routine.
+/// [`divide`] by a routine.
 fn by_routine(
     emit: &mut Emit<'_, '_>,
     routines: &mut Routines,

@@ -1,5 +1,6 @@
-//! Where a division of double words is known to be a long one: front ends ask before it whether either operand has a bit in its
-//! high word, and divide words where none has. A second question and a second short way in the other branch would never be of use.
+//! 64-bit divisions whose operands are known not to fit 32 bits: front ends test whether either operand has a nonzero
+//! high word, and use a 32-bit division otherwise. A second test and a second fast path in the other branch would be
+//! useless.
 
 use oriole_ori::{BlockId, Cfg, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value};
 use oriole_sass::{Mod, Op};
@@ -15,7 +16,7 @@ const OR: i64 = 0xfc;
 pub(crate) struct LongOperands(FxHashMap<BlockId, [Value; 2]>);
 
 impl LongOperands {
-    /// Looks at what leads to divisions of double words. In SSA.
+    /// Collects the conditions of 64-bit divisions. In SSA.
     pub fn new(function: &Function) -> LongOperands {
         let divides = |&id: &BlockId| function.block(id).instructions.iter().any(divides_double_words);
         let blocks: Vec<BlockId> = function.block_ids().filter(divides).collect();
@@ -28,7 +29,7 @@ impl LongOperands {
         LongOperands(known.collect())
     }
 
-    /// Whether one of the two operands of a division in this block has a bit in its high word.
+    /// True if one of the two operands of a division in this block has a nonzero high word.
     pub fn divides_long(&self, id: BlockId, division: &Instruction) -> bool {
         let high = |source: &Source| pair(source).map(|[_, high]| high);
         let [left, right, ..] = division.sources.as_slice() else { return false };
@@ -97,14 +98,14 @@ impl<'a> Makers<'a> {
         self.either(high)
     }
 
-    /// The two high words whose union a value is.
+    /// The two high words whose OR a value is.
     fn either(&self, value: Value) -> Option<[Value; 2]> {
         let union = self.logic(value, OR)?;
         (union.destinations[0].values.get(1) == Some(&value)).then_some(())?;
         Some([pair(&union.sources[0])?[1], pair(&union.sources[1])?[1]])
     }
 
-    /// True for the low word of what is masked with a high word only.
+    /// True for the low word of an AND with a mask whose low word is zero.
     fn is_low_zero(&self, value: Value) -> bool {
         let masks_low = |source: &Source| {
             pair(source).is_some_and(|[low, _]| self.of(low).is_some_and(|maker| self.copies_zero(maker)))
@@ -114,7 +115,7 @@ impl<'a> Makers<'a> {
         })
     }
 
-    /// The operation of two double words with this truth table that makes a value.
+    /// The 64-bit logic operation with this truth table that defines a value.
     fn logic(&self, value: Value, table: i64) -> Option<&'a Instruction> {
         self.of(value).filter(|maker| {
             maker.opcode == Opcode::Pseudo(Pseudo::Logic64)

@@ -1,26 +1,26 @@
-//! The short ways of square roots, correctly rounded in every mode.
+//! Fast paths of square roots, correctly rounded in every mode.
 //!
-//! Of singles, from y near 1/sqrt(x): g = x*y and h = y/2 are refined together, `r = 1/2 - g*h`, `g += g*r`, `h += h*r`, each step
-//! squaring the error; then `d = x - g*g` is exact and `g + d*h` is the nearest number (Markstein). Directed modes take
-//! the exact residual of that once more. All 2^24 significands were tried with all errors of the unit up to
-//! three units of the last place.
+//! For f32, from y near 1/sqrt(x): g = x*y and h = y/2 are refined together, `r = 1/2 - g*h`, `g += g*r`, `h += h*r`,
+//! each step squaring the error; then `d = x - g*g` is exact and `g + d*h` is the nearest float (Markstein). Directed
+//! modes take the exact residual of that once more. All 2^24 significands were tested with all errors of the unit up
+//! to three ulps.
 //!
-//! Of doubles y is refined first: with e = 1 - x*y*y, `y + y*e*(1/2 + 3/8*e)` is good to 5/16*e^3.
+//! For f64 y is refined first: with e = 1 - x*y*y, `y + y*e*(1/2 + 3/8*e)` is accurate to 5/16*e^3.
 //!
-//! The check leaves positive numbers large enough that all residuals are exact. The [routine](crate::routine) of f32 goes
-//! through f64: the root of a 24-bit number that is no f32 and no midpoint is farther from all of them than the error of
-//! the double.
+//! The check passes positive values large enough that all residuals are exact. The [routine](crate::routine) of f32
+//! goes through f64: the root of a 24-bit significand that is no f32 and no midpoint is farther from all of them than
+//! the error of the f64 root.
 
 use crate::emit::{Emit, Pair};
 use crate::float_divide::{ONE, Rounding, ShortWay};
 use oriole_ori::{Source, Value};
 use oriole_sass::{Mod, Op};
 
-/// High word of one half as a double.
+/// High word of 0.5 as f64.
 const HALF: u32 = 0x3fe0_0000;
-/// High word of three eighths as a double.
+/// High word of 0.375 as f64.
 const THREE_EIGHTHS: u32 = 0x3fd8_0000;
-/// One half as a single.
+/// 0.5 as f32.
 const HALF_F32: u32 = 0x3f00_0000;
 
 impl Emit<'_, '_> {
@@ -63,7 +63,7 @@ impl Emit<'_, '_> {
         let d = self.dfma(&[], Source::from(g).negated(), g, x);
         let g = self.dfma(&[], d, h, g);
         let d = self.dfma(&[], Source::from(g).negated(), g, x);
-        // For the nearest mode this second step repairs a g that was a unit off; it changes nothing else.
+        // For round to nearest this second step corrects a g that was off by one ulp; it changes nothing else.
         let g = self.dfma(rounding.mods(), d, h, g);
         // From 2^-900 on, finite.
         let above = self.add(x[1], 123u32.wrapping_neg() << 20);

@@ -1,9 +1,9 @@
-//! The routines of the compiler: the slow paths of divisions and roots, functions in Ori text, one file each.
+//! Compiler routines: the slow paths of divisions and square roots, functions in Ori text, one file each.
 //!
-//! They are here so that a kernel carries a slow path once, whatever the number of operations that may need it. The text
-//! says the whole convention: words in and out lie where those of a function lie, and the first line of the code states
-//! what a call overwrites; everything else survives it. A routine has one block, so that it may be called by any part of
-//! a warp, and so that it may as well be copied to where it is needed.
+//! They are here so that a kernel contains a slow path once, whatever the number of operations that may need it. The
+//! text states the whole convention: arguments and results are in the same registers as those of a function, and the
+//! first line of the code lists the clobbers; everything else is preserved. A routine has one block, so that any
+//! subset of a warp may call it, and so that it can also be inlined.
 
 use crate::emit::Emit;
 use crate::library::{self, LibraryFunction};
@@ -17,21 +17,21 @@ use typed_index_collections::{TiVec, ti_vec};
 /// A routine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Routine {
-    /// Quotient of singles.
+    /// f32 quotient.
     DivideF32,
-    /// Quotient of doubles.
+    /// f64 quotient.
     DivideF64,
-    /// Quotient of signed double words.
+    /// Quotient of signed 64-bit integers.
     DivideS64,
-    /// Quotient of unsigned double words.
+    /// Quotient of unsigned 64-bit integers.
     DivideU64,
-    /// Remainder of signed double words.
+    /// Remainder of signed 64-bit integers.
     RemainderS64,
-    /// Remainder of unsigned double words.
+    /// Remainder of unsigned 64-bit integers.
     RemainderU64,
-    /// Root of a single.
+    /// f32 square root.
     RootF32,
-    /// Root of a double.
+    /// f64 square root.
     RootF64,
 }
 
@@ -48,7 +48,7 @@ impl Routine {
         Routine::RootF64,
     ];
 
-    /// The name by which code calls it. No name of PTX has a point in it.
+    /// Its linker name. No PTX name contains a dot.
     pub fn name(self) -> &'static str {
         match self {
             Routine::DivideF32 => "oriole.divide_f32",
@@ -89,7 +89,7 @@ impl Routine {
         oriole_ori::parse(self.text()).unwrap_or_else(|error| panic!("{}: {error}", self.name()))
     }
 
-    /// The same with the opcodes of a chip.
+    /// The code with the opcodes of a chip.
     pub fn code_for(self, chip: Chip) -> Function {
         let mut code = self.code();
         for id in code.block_ids() {
@@ -111,7 +111,7 @@ pub(crate) struct Routines {
     code: [Option<Function>; Routine::ALL.len()],
     /// Called; otherwise copied to where they are needed.
     called: bool,
-    /// Functions of the library are called in their place.
+    /// Library functions are called instead.
     by_library: bool,
 }
 
@@ -120,7 +120,7 @@ impl Routines {
         Routines { chip, code: [const { None }; Routine::ALL.len()], called, by_library }
     }
 
-    /// The function of the library that does what this instruction does, where such are called.
+    /// The library function for an instruction, if those are called.
     pub fn of_library(&self, instruction: &Instruction) -> Option<LibraryFunction> {
         LibraryFunction::of(instruction).filter(|_| self.called && self.by_library)
     }
@@ -194,7 +194,7 @@ fn symbol(function: &mut Function, routine: Routine) -> SymbolId {
     })
 }
 
-/// The instructions of a routine, in values of the function at hand.
+/// Inlines the instructions of a routine into the current function.
 fn copy(emit: &mut Emit<'_, '_>, code: &Function, arguments: &[&[Value]]) -> Vec<Value> {
     let mut values: TiVec<Value, Option<Value>> = ti_vec![None; code.values.len()];
     let mut results = Vec::new();
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
     use oriole_ori::{BlockId, Form, verify};
 
-    /// A line of words before the code: what follows `in: ` or `out: `, as first register and number of words.
+    /// A line of words before the code: the text after `in: ` or `out: `, as first register and count of words.
     fn words(routine: Routine, key: &str) -> Vec<(u8, usize)> {
         let line = routine.text().lines().find_map(|line| line.strip_prefix(key)).expect("a line of words");
         let line = line.split(';').next().expect("a line");
@@ -268,7 +268,7 @@ mod tests {
                 SourceKind::Values(values) => values.len(),
                 _ => 0,
             });
-            // Words lie one behind the other from R4 on, as those of functions do.
+            // Words are contiguous from R4 on, as those of functions are.
             for (key, counts) in [("// in: ", taken.collect::<Vec<_>>()), ("// out: ", given.collect())] {
                 let mut next = 4;
                 let stated: Vec<usize> = words(routine, key)

@@ -1,8 +1,9 @@
-//! Phase 55, LateExpansion: operands that the machine takes from uniform registers only.
+//! Phase 55, LateExpansion: operands that the hardware takes from uniform registers only.
 //!
-//! Where all lanes have the same operands they are copied to uniform registers and the instruction is executed once for all
-//! of them. Where they may differ, a loop does that for those lanes that have what the first one of those left has. It runs
-//! after value numbering: where only a part of the warp is, a uniform register may hold a value for one block only.
+//! Where all lanes have the same operands, they are copied to uniform registers and the instruction is executed once
+//! for all of them. Where they may differ, a waterfall loop executes it for the lanes that agree with the first
+//! remaining lane. It runs after value numbering: where only a subset of the warp executes, a uniform register may
+//! hold a value within one block only.
 
 use oriole_ori::effects::wants_uniform_operands;
 use oriole_ori::{
@@ -34,7 +35,7 @@ pub fn run(function: &mut Function) -> bool {
     true
 }
 
-/// What is known of the values.
+/// Analyses of the function.
 struct Facts {
     divergence: Divergence,
     constants: BTreeMap<Value, u32>,
@@ -75,7 +76,7 @@ fn block(function: &mut Function, facts: &Facts, id: BlockId) {
             }
         });
         if !whole && instruction.mods.has(Mod::EXCH) {
-            // A part of the warp may have used the place otherwise before.
+            // A subset of the warp may have used the location otherwise before.
             let fence = b.op(Op::FENCE).mods(&[Mod::VIEW, Mod::ASYNC, Mod::S]);
             fence.memory(MemoryInfo::EVERYTHING).emit();
         }
@@ -94,7 +95,8 @@ fn block(function: &mut Function, facts: &Facts, id: BlockId) {
     }
 }
 
-/// Executes the instruction for some lanes after the others: for all that have the same of those values that may differ.
+/// Emits a waterfall loop over the divergent values: the instruction is executed once for each distinct combination
+/// of them.
 fn like_lanes_together(b: &mut Builder<'_>, facts: &Facts, differ: &[Value], instruction: Instruction) {
     let [again, alike, next, behind] = [b.new_block(), b.new_block(), b.new_block(), b.new_block()];
     b.fall_through(again);

@@ -1,11 +1,11 @@
-//! 64-bit integer operations in 32-bit ones. Each writes its last results into the values it is given.
+//! 64-bit integer operations as 32-bit ones. Each writes its last results to the given values.
 
 use crate::emit::{Emit, Pair, halves};
 use oriole_ori::{File, Pseudo, Source, Value};
 use oriole_sass::{Mod, Mods, Op};
 
 impl Emit<'_, '_> {
-    /// Writes a word that may already be the wanted value.
+    /// Copies a word, unless it already is the wanted value.
     pub fn deliver(&mut self, out: Value, source: impl Into<Source>) {
         let source = source.into();
         if source.as_plain_value() != Some(out) {
@@ -13,11 +13,11 @@ impl Emit<'_, '_> {
         }
     }
 
-    /// Sum; a negated source is subtracted: complement and carry.
+    /// 64-bit add; a negated source is subtracted: complement and carry.
     pub fn add64(&mut self, out: Pair, a: &Source, b: &Source) {
         let (mut a, mut b) = (a.clone(), b.clone());
         if a.negate && b.negate {
-            // One negation at a time: two would make two carries.
+            // One negation at a time: two would need two carries.
             let negative = self.b.pair();
             self.add64(negative, &Source::rz(), &a);
             a = negative.into();
@@ -25,7 +25,7 @@ impl Emit<'_, '_> {
         if a.negate {
             std::mem::swap(&mut a, &mut b);
         }
-        // What is no general register goes second, if it is not there already.
+        // An operand that is no general register goes second, if it is not there already.
         let general = |e: &Self, s: &Source| {
             let mut general = true;
             s.for_each_value(|v| general &= e.b.function().file(v) == File::R);
@@ -40,7 +40,7 @@ impl Emit<'_, '_> {
             (true, true) => source.negated(),
             (true, false) => source.inverted(),
         };
-        // Only the second place takes what is no register; a negated immediate would change the carry.
+        // Only the second slot takes an operand that is no register; a negated immediate would change the carry.
         let immediate = |s: &Source| matches!(s.kind, oriole_ori::SourceKind::Imm(_));
         let second = |e: &mut Self, s: Source| if b.negate && immediate(&s) { e.in_register(s) } else { s };
         let (a_low, a_high) = (self.in_register(a_low), self.in_register(a_high));
@@ -77,12 +77,12 @@ impl Emit<'_, '_> {
             .emit();
         let low_carry = self.b.p();
         self.b.add_carry_out(None, low_carry, lowest[1], middle[0]);
-        // Sums, and not the addend of the last product: that would be a pair, of words that come from different ones.
+        // Adds instead of the addend of the last multiply: that would be a pair of words from different instructions.
         let highest = self.pair(Op::IMAD, &[Mod::WIDE, Mod::U32], [a[1].into(), b[1].into(), Source::rz()]);
         let last_carry = self.b.p();
         let sum = self.b.op(Op::IADD3).mods(&[Mod::X]).to(out[0]).to(last_carry);
         sum.from(highest[0]).from(middle[1]).from(Source::rz()).from(low_carry).from(Source::not_pt()).emit();
-        // The carry of the middle sum counts in the highest word.
+        // The carry of the middle add counts in the highest word.
         let sum = self.b.op(Op::IADD3).mods(&[Mod::X]).to(out[1]);
         sum.from(highest[1]).from(Source::rz()).from(Source::rz()).from(last_carry).from(carry).emit();
     }
@@ -102,14 +102,14 @@ impl Emit<'_, '_> {
         self.add64(out, &partial.into(), &Source::from(less_a).negated());
     }
 
-    /// Shift left; the machine clamps the amount.
+    /// Shift left; the hardware clamps the amount.
     pub fn shl64(&mut self, out: Pair, a: &Source, amount: &Source) {
         let a = self.pair_of(a);
         self.b.shf(out[1], &[Mod::L, Mod::U64, Mod::HI], a[0], amount.clone(), a[1]);
         self.b.shf(out[0], &[Mod::L, Mod::U32], a[0], amount.clone(), Source::rz());
     }
 
-    /// Shift right; the machine clamps the amount.
+    /// Shift right; the hardware clamps the amount.
     pub fn shr64(&mut self, out: Pair, signed: bool, a: &Source, amount: &Source) {
         let a = self.pair_of(a);
         let (both, word) = if signed { (Mod::S64, Mod::S32) } else { (Mod::U64, Mod::U32) };

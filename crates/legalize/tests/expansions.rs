@@ -1,5 +1,5 @@
-//! Expansions compute what the operations mean: on edge values and random ones, for every error of the approximation
-//! unit that its bound allows.
+//! Expansions compute the defined results: on edge values and random ones, for every error of the approximation unit
+//! that its bound allows.
 
 mod evaluator;
 
@@ -12,7 +12,7 @@ use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float, Round};
 use std::sync::LazyLock;
 
-/// A small deterministic source of numbers (xorshift).
+/// A small deterministic random number generator (xorshift).
 struct Dice(u64);
 
 impl Dice {
@@ -79,7 +79,7 @@ const EDGES_64: [u64; 16] = [
     u64::MAX,
 ];
 
-/// One that works on words only, and one that has integers of 64 bits.
+/// A chip with 32-bit integers only, and one with 64-bit integers.
 fn chips() -> [Chip; 2] {
     [Chip::SM_90, "sm_120".parse().expect("a chip")]
 }
@@ -182,8 +182,8 @@ b0:
     }
 }
 
-/// Where the chip has integers of 64 bits an operation is one instruction, of words of uniform registers only if one
-/// instruction fills the pair.
+/// Where the chip has 64-bit integers an operation is one instruction, with a uniform register pair as operand only
+/// if one instruction defines the pair.
 #[test]
 fn integers_of_64_bits_are_one_operand() {
     let [_, chip] = chips();
@@ -220,7 +220,7 @@ b0:
     .assert_eq(&lines);
 }
 
-/// An operation with its slow path called, and with it in place.
+/// An operation with its slow path called, and with it inlined.
 fn expanded(operation: &str) -> [Function; 2] {
     [true, false].map(|routines| {
         let mut function = template(operation);
@@ -234,7 +234,7 @@ fn expanded(operation: &str) -> [Function; 2] {
     })
 }
 
-/// What both compute.
+/// The result of both.
 fn both(functions: &[Function; 2], a: u64, b: u64, mufu_error: i32) -> u64 {
     let [called, in_place] = functions.each_ref().map(|function| result(function, a, b, mufu_error));
     assert_eq!(called, in_place, "{a:#x} {b:#x} error {mufu_error}");
@@ -264,7 +264,7 @@ fn integer_division_32() {
                     (true, false) => (b != 0).then(|| (a as i32).wrapping_div(b as i32) as u32),
                     (true, true) => (b != 0).then(|| (a as i32).wrapping_rem(b as i32) as u32),
                 };
-                // A division by zero gives all ones.
+                // A division by zero returns all ones.
                 let want = want.unwrap_or(u32::MAX);
                 let error = ERRORS[index % 3];
                 assert_eq!(
@@ -304,7 +304,7 @@ fn integer_division_64() {
     }
 }
 
-/// Who has the quotient needs no second division for the remainder.
+/// A remainder next to a quotient needs no second division.
 #[test]
 fn a_quotient_and_its_remainder_are_one_division() {
     let of = |signed: &str| {
@@ -326,7 +326,7 @@ fn a_quotient_and_its_remainder_are_one_division() {
     }
 }
 
-/// What a front end asks before a division of double words is not asked again: the other branch calls the routine at once.
+/// The test of a front end before a 64-bit division is not repeated: the other branch calls the routine at once.
 #[test]
 fn long_divisions_have_no_short_way() {
     let dividing = |asked: &str, division: &str| {
@@ -372,7 +372,7 @@ b3:
         assert_eq!(result(&function, a, b, 0), want, "{a:#x} {b:#x}");
     }
     assert_eq!(dividing("EQ.S64 {r10 r5}", "Remainder.S64 {r2 r3}, {r0 r1}").1, 0);
-    // The other answer, another question and other operands say nothing.
+    // The other branch, another condition and other operands imply nothing.
     for (asked, division) in [
         ("NE.S64 {r10 r5}", "Divide.U64 {r0 r1}, {r2 r3}"),
         ("EQ.S64 {r4 r5}", "Divide.U64 {r0 r1}, {r2 r3}"),
@@ -390,7 +390,7 @@ const MODES: [(&str, Round); 4] = [
 ];
 
 const EDGES_F32: [u32; 32] = [
-    // Reciprocals next to the middle of two numbers.
+    // Reciprocals next to the midpoint of two floats.
     0x3fff_ffff,
     0xbfff_ffff,
     0x3fff_fffd,
@@ -565,7 +565,7 @@ fn f64_division_and_reciprocal() {
     }
 }
 
-/// The root of a double, exactly rounded: the nearest one from the host (IEEE demands it), others by its residual.
+/// The f64 square root, correctly rounded: to nearest by the host (IEEE demands it), other modes by its residual.
 fn root_double(x: f64, round: Round) -> Double {
     let near = double(x.sqrt().to_bits());
     if !near.is_finite_non_zero() || round == Round::NearestTiesToEven {

@@ -1,4 +1,4 @@
-//! Copies from global to shared memory that run beside the thread, and how to wait for them: `cp.async` and its groups.
+//! Asynchronous copies from global to shared memory, and their waits: `cp.async` and its groups.
 
 use crate::context::{Lower, Lowered};
 use crate::operand::imm;
@@ -11,20 +11,20 @@ use oriole_sass::{Mod, Op};
 /// A copy reads one memory and writes another one.
 const BOTH: MemoryInfo =
     MemoryInfo { space: AliasSpace::Generic, reads: true, writes: true, ordered: false, object: None };
-/// Whatever a wait orders.
+/// All accesses that a wait orders.
 const EVERYTHING: MemoryInfo = MemoryInfo { ordered: true, ..BOTH };
 
 /// The scoreboard that counts groups of copies.
 pub(crate) const COPIES: u8 = 0;
 
-/// How much of its source a copy reads; zeros follow in the target.
+/// Bytes of its source that a copy reads; zeros fill the rest of the target.
 enum Extent {
     Whole,
-    /// So many bytes, known.
+    /// This many bytes, known.
     Bytes(i64),
-    /// So many bytes, in a register.
+    /// This many bytes, in a register.
     Counted(Source),
-    /// All or, where the predicate holds, nothing.
+    /// All bytes, or none where the predicate holds.
     UnlessIgnored(Source),
 }
 
@@ -62,9 +62,9 @@ impl Lower<'_> {
         self.b.op(Op::LDGDEPBAR).memory(EVERYTHING).emit();
     }
 
-    /// Waits until so many of the youngest groups are left, which this scoreboard counts.
+    /// Waits until at most `left` of the youngest groups are in flight; this scoreboard counts them.
     pub fn wait_for_groups(&mut self, scoreboard: u8, left: i64) {
-        // There are never more groups under way than the field can say.
+        // There are never more groups in flight than the field can encode.
         let left = left.clamp(0, 63);
         self.b
             .op(Op::DEPBAR)
@@ -89,7 +89,7 @@ impl Lower<'_> {
         let target = self.place(self.operand(i, 0)?, Space::Shared)?;
         let target = self.memory_operand(&target, false);
         let mut source = self.place(self.operand(i, 1)?, Space::Global)?;
-        // What is missing at the end is said by the low bits of an address that is a multiple of the size without them.
+        // The low bits of an address that is aligned to the size encode how many bytes are missing at the end.
         let (wanted, fills) = match extent {
             Extent::Whole => (None, false),
             Extent::Bytes(0) => (Some(Source::not_pt()), false),
@@ -116,7 +116,8 @@ impl Lower<'_> {
             Extent::UnlessIgnored(ignored) => (Some(ignored.inverted()), false),
         };
         let mut source = self.cached_operand(i, &source)?;
-        // Said without a descriptor too, where registers of the whole warp cannot hold one (kernels that call functions).
+        // Said without a descriptor too, where registers of the whole warp cannot hold one (kernels that call
+        // functions).
         source.suffixes.insert(Mod::_64);
         let fetch = i.modifiers.at().map(|size| match size {
             FetchSize::L264B => Mod::LTC64B,
@@ -130,7 +131,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// How much is read: a number of bytes, or a predicate that says that nothing is.
+    /// How much is read: a byte count, or a predicate that is true if nothing is.
     fn extent(&mut self, i: &Instruction, size: i64) -> Result<Extent, crate::LowerError> {
         // The last operand of a form with a policy is the policy.
         let policy = usize::from(i.modifiers.has(Word::L2CacheHint));

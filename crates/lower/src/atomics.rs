@@ -1,7 +1,7 @@
 //! Atomic operations and reductions on global, shared and generic memory.
 //!
-//! What the machine lacks becomes a loop round a compare-and-swap. A generic address is asked whether it lies in
-//! shared memory where shared and global memory need different code.
+//! Operations that the hardware lacks become a compare-and-swap loop. Where shared and global memory need different
+//! code, a generic address is tested for shared memory.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
@@ -14,7 +14,7 @@ use oriole_ptx::word::{Operation, Semantics};
 use oriole_ptx::{Opcode, Space, Type, Word};
 use oriole_sass::{Mod, Op};
 
-/// The machine's name of an operation.
+/// The SASS modifier of an operation.
 pub(crate) fn operation_mod(operation: Operation) -> Mod {
     match operation {
         Operation::Add => Mod::ADD,
@@ -30,7 +30,7 @@ pub(crate) fn operation_mod(operation: Operation) -> Mod {
     }
 }
 
-/// One atomic operation, its operands read.
+/// An atomic operation with its operands.
 struct Atomic {
     operation: Mod,
     ty: Type,
@@ -38,15 +38,15 @@ struct Atomic {
     scope: Mod,
     /// First operand, in words.
     b: Words,
-    /// What a compare-and-swap stores, in words.
+    /// New value of a compare-and-swap, in words.
     c: Words,
     /// The old value is dead.
     reduction: bool,
-    /// One is added to a word, where the chip has an instruction for just that.
+    /// Increments a word, where the chip has an instruction for that.
     counts: bool,
-    /// What the second-level cache does with the line.
+    /// L2 policy for the line.
     policy: Option<[Source; 2]>,
-    /// Subnormal singles are kept where the operation is done in global memory.
+    /// Subnormal f32 values are kept if the operation is on global memory.
     keeps_subnormals: bool,
 }
 
@@ -100,7 +100,7 @@ impl Atomic {
     }
 }
 
-/// A type and how many there are of it: single halves of a vector lie in words, two in each.
+/// An element type and the count of elements: f16 and bf16 elements of a vector are packed in words, two in each.
 pub(crate) fn packed_type(ty: Type, vector: u8) -> (Type, u32) {
     let vector = u32::from(vector.max(1));
     match ty {
@@ -115,7 +115,7 @@ pub(crate) fn packed_type(ty: Type, vector: u8) -> (Type, u32) {
 }
 
 impl Lower<'_> {
-    /// `atom`, `red`, and `multimem.red`, which differs by the address and by its scope where none is written.
+    /// `atom`, `red`, and `multimem.red`, which differs by the address and by its default scope.
     pub fn atomic(&mut self, i: &Instruction) -> Lowered {
         if i.modifiers.has(Word::MbarrierCompleteTxBytes) {
             return self.write_and_tell(i);
@@ -142,8 +142,7 @@ impl Lower<'_> {
         place = self.cluster_to_generic(place);
         let is_global = copies || i.vector > 1 || i.modifiers.has(Word::Async);
         if is_global && place.space == Space::Generic {
-            // Vectors, copies and what goes on beside the program can be in global memory only, where both addresses are the
-            // same.
+            // Vectors, copies and asynchronous operations are in global memory only, where both addresses are equal.
             place.space = Space::Global;
         }
         let b = self.atomic_words(self.operand(i, first + 1)?, ty)?;
@@ -153,7 +152,7 @@ impl Lower<'_> {
             Words::new()
         };
         let policy = self.policy(i)?;
-        // What acquires waits for the old value, whoever reads it.
+        // An acquire waits for the old value, even if it is unread.
         let reduction = !is_atom || !acquire && operation != Mod::CAS && self.is_unread(i)?;
         let counts = self.chip.counts_in_shared_memory()
             && operation == Mod::ADD
@@ -201,7 +200,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Whether nothing reads the old value.
+    /// True if the old value is unread.
     fn is_unread(&mut self, i: &Instruction) -> Result<bool, LowerError> {
         Ok(match self.operand(i, 0)? {
             Operand::Sink => true,
@@ -211,7 +210,7 @@ impl Lower<'_> {
         })
     }
 
-    /// The words of an operand, vector elements one after the other.
+    /// The words of an operand, vector elements concatenated.
     fn atomic_words(&mut self, operand: &Operand, ty: Type) -> Result<Words, LowerError> {
         let mut words = Words::new();
         let elements = self.elements(operand);
@@ -256,7 +255,7 @@ impl Lower<'_> {
         self.write_vector(&elements, ty, vector, &old)
     }
 
-    /// Writes the elements of a vector, which are one behind the other in these words.
+    /// Writes the elements of a vector, which are packed in these words.
     pub fn write_vector(&mut self, elements: &[Operand], ty: Type, vector: u32, old: &Words) -> Lowered {
         if self.are_halves(elements, ty) {
             let mut parts = Vec::new();
@@ -275,7 +274,7 @@ impl Lower<'_> {
         self.write_all(elements, ty, parts)
     }
 
-    /// True for a vector of single halves, of which a word holds two.
+    /// True for a vector of f16 or bf16 elements, two in each word.
     fn are_halves(&self, elements: &[Operand], ty: Type) -> bool {
         let half = |element: &Operand| match element {
             Operand::Register(id) => self.body.registers[*id].ty.bits() == 16,
@@ -284,7 +283,7 @@ impl Lower<'_> {
         elements.len() > 1 && matches!(ty, Type::F16x2 | Type::BF16x2) && elements.iter().all(half)
     }
 
-    /// The operation as one instruction. Gives the old value, or `None` for a reduction.
+    /// The operation as one instruction. Returns the old value, or `None` for a reduction.
     fn single(
         &mut self,
         a: &Atomic,
@@ -295,7 +294,7 @@ impl Lower<'_> {
         let shared = place.space == Space::Shared;
         let memory = Self::memory_info(place.space, true, true, true);
         if shared && a.counts && a.reduction {
-            // Lanes that meet in a word are counted, and take no turns.
+            // Lanes with the same word are counted by the hardware, without a waterfall loop.
             let address = self.memory_operand(place, false);
             let result = oriole_ori::Destination::dropped(File::R, 1);
             let draft = self.b.op(Op::ATOMS).mods(&[Mod::POPC, Mod::INC, Mod::_32]).destination(result);
@@ -345,7 +344,7 @@ impl Lower<'_> {
         Ok(old)
     }
 
-    /// A generic address: shared memory one way, global memory the other.
+    /// A generic address: branches on shared or global memory.
     fn by_space(&mut self, a: &Atomic, place: Place) -> Result<Words, LowerError> {
         let mut base = place.base.clone();
         if place.offset != 0 {
@@ -398,7 +397,7 @@ impl Lower<'_> {
             return Ok(match old {
                 Some(words) => words,
                 None => {
-                    // The caller copies what it gets; give it something defined.
+                    // The caller copies the result; return a defined value.
                     (0..width)
                         .map(|_| {
                             let d = self.b.r();
@@ -412,7 +411,7 @@ impl Lower<'_> {
         if a.narrow() { self.narrow_loop(a, place) } else { self.wide_loop(a, place) }
     }
 
-    /// A loop round a compare-and-swap of one or two words.
+    /// A compare-and-swap loop on one or two words.
     fn wide_loop(&mut self, a: &Atomic, place: &Place) -> Result<Words, LowerError> {
         if a.vector != 1 || a.bytes() > 8 {
             return Err(self.unsupported("this atomic operation on shared memory"));
@@ -441,7 +440,7 @@ impl Lower<'_> {
         Ok(old)
     }
 
-    /// A loop on the word around 16 bits.
+    /// A compare-and-swap loop on the word that contains 16 bits.
     fn narrow_loop(&mut self, a: &Atomic, place: &Place) -> Result<Words, LowerError> {
         let mut base = place.base.clone();
         let low = self.b.r();
@@ -548,7 +547,7 @@ impl Lower<'_> {
             .emit();
     }
 
-    /// What the operation stores, from the old value.
+    /// The value that the operation stores, computed from the old one.
     fn combine(&mut self, a: &Atomic, old: &Words) -> Result<Words, LowerError> {
         let d: Words = old.iter().map(|_| self.b.r()).collect();
         let (x, y) = (Source::values(old.clone()), Source::values(a.b.clone()));

@@ -1,4 +1,4 @@
-//! Barriers of the block and the cluster, fences, and what else orders threads.
+//! Barriers of the block and the cluster, fences, and other thread synchronization.
 
 use crate::context::{Lower, Lowered};
 use crate::memory::scope_mod;
@@ -28,7 +28,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Drops lines of the first-level cache, so that later reads see what others wrote.
+    /// Invalidates lines of the L1 cache, so that later reads see writes of other threads.
     pub fn invalidate(&mut self) {
         self.b.op(Op::CCTL).m(Mod::IVALL).memory(MemoryInfo::EVERYTHING).emit();
     }
@@ -51,12 +51,12 @@ impl Lower<'_> {
             return Ok(());
         }
         if has(Word::AsyncGeneric) && has(Word::SyncRestrictSharedClusterRead) {
-            // What was read over the network is ordered by the object that counts it.
+            // An mbarrier orders data that was read over the network.
             self.ordered_nothing();
             return Ok(());
         }
         if has(Word::SyncRestrictSharedCluster) || has(Word::SyncRestrictSharedCta) {
-            // What comes in over the network of the cluster is ordered by the object that counts it.
+            // An mbarrier orders data that comes in over the network of the cluster.
             if i.modifiers.at() == Some(Semantics::Release) {
                 self.fence(Mod::CTA, false, false);
                 self.view_fence(Mod::S);
@@ -100,17 +100,17 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Nothing of the machine, at which the order of the program is kept.
+    /// A `NOP` that keeps program order of memory accesses.
     fn ordered_nothing(&mut self) {
         self.b.op(Op::NOP).memory(MemoryInfo::EVERYTHING).emit();
     }
 
-    /// Orders accesses through several addresses of the same memory. In one direction that is a half of a fence of the
-    /// system. In both the driver says which scope is enough.
+    /// Orders accesses through several addresses of the same memory. In one direction that is one half of a system
+    /// fence. In both, the driver says which scope is enough.
     fn alias_fence(&mut self, i: &Instruction) {
         let has = |word| i.modifiers.has(word);
         match i.modifiers.at() {
-            // Reads are done where what they give is used.
+            // Reads are complete where their results are used.
             Some(Semantics::Release) if has(Word::SyncRestrictRead) => return self.ordered_nothing(),
             Some(Semantics::Release) => {
                 self.b.op(Op::MEMBAR).m(Mod::ALL).m(Mod::SYS).memory(MemoryInfo::EVERYTHING).emit();
@@ -136,7 +136,7 @@ impl Lower<'_> {
         self.invalidate();
     }
 
-    /// Orders what the program and the asynchronous units see of one memory.
+    /// Orders the accesses of the program and of the asynchronous units to one memory.
     fn view_fence(&mut self, which: Mod) {
         self.b.op(Op::FENCE).mods(&[Mod::VIEW, Mod::ASYNC, which]).memory(MemoryInfo::EVERYTHING).emit();
     }
@@ -178,14 +178,14 @@ impl Lower<'_> {
         let mut count =
             if has_count { Some(self.barrier_number(self.operand(i, first + 1)?)?) } else { None };
         if let Some(Source { kind: SourceKind::Literal(threads), .. }) = &mut count {
-            // No block has that many threads; as in other PTX compilers, the field takes the low bits.
+            // No block has that many threads; like ptxas, keep the low bits of the field.
             *threads &= THREAD_COUNT;
         }
         if let Some(threads) = &count
             && is_register(threads)
             && is_register(&id)
         {
-            // With both in registers the machine takes them from one: the number in the low bits, the count in the
+            // With both in registers the hardware takes them from one: the barrier in the low bits, the count in the
             // upper half.
             let [shifted, packed] = [self.b.r(), self.b.r()];
             self.b.shl(shifted, threads.clone(), 16u32);
@@ -285,7 +285,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Waits until the lanes of the mask are here; if `orders`, what they wrote is seen behind.
+    /// Waits until the lanes of the mask arrive; if `orders`, their writes are visible afterwards.
     pub fn warp_sync(&mut self, mask: &Operand, orders: bool) -> Lowered {
         let mut wait = oriole_ori::Instruction::new(Op::WARPSYNC, self.b.origin());
         wait.memory = orders.then_some(MemoryInfo::EVERYTHING);
@@ -322,7 +322,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `setmaxnreg`, in a kernel that says how many registers a thread starts with; another one keeps those it has.
+    /// `setmaxnreg`, in a kernel that declares its initial register count; others keep their registers.
     pub fn change_registers(&mut self, i: &Instruction) -> Lowered {
         let Operand::Immediate(Immediate::Integer(count)) = *self.operand(i, 0)? else {
             return Err(self.unsupported_form(i));
@@ -339,7 +339,7 @@ impl Lower<'_> {
             self.end_region(behind);
             return Ok(());
         }
-        // Others may have yet to give theirs back.
+        // Other warps may not have released theirs yet.
         let again = self.b.new_block();
         let granted_all = self.b.new_block();
         self.run_into(again);

@@ -1,8 +1,8 @@
-//! Barrier objects in shared memory: `mbarrier`, and the signal of asynchronous copies to one.
+//! mbarriers in shared memory: `mbarrier`, and the signal of asynchronous copies to one.
 //!
-//! Later chips have a unit for them. Earlier ones count in the object with ordinary instructions: its low word holds
-//! `2^30 - count` for the phases to come, the high word counts from `2^31 - count` up to its top bit, which is the parity of the
-//! phase, and an atomic operation begins the next phase when it is reached.
+//! Later chips have a unit for them. On earlier ones, ordinary instructions count in the mbarrier. Its low word holds
+//! `2^30 - count` for the following phases. The high word counts from `2^31 - count` up to its top bit, which is the
+//! parity of the phase; when that is reached, an atomic operation begins the next phase.
 
 use crate::LowerError;
 use crate::atomics::operation_mod;
@@ -16,26 +16,27 @@ use oriole_ptx::word::{BarrierObject, ObjectLayout, Scope, Semantics};
 use oriole_ptx::{Opcode, Space, Type, Word};
 use oriole_sass::{Mod, Op, Symbol};
 
-/// An object orders what is around it.
+/// An mbarrier operation orders the accesses around it.
 const ORDERED: MemoryInfo = MemoryInfo::EVERYTHING;
 
-/// The same, of what the container tells of.
+/// [`ORDERED`] for an operation that the cubin records.
 fn told(operation: ObjectOperation) -> MemoryInfo {
     MemoryInfo { object: Some(operation), ..ORDERED }
 }
 
-/// Where the counts of an object lie, and what they are taken from. Without the unit: the same of both words.
+/// Positions of the counts in an mbarrier, and the limits that they are subtracted from. Without the mbarrier unit:
+/// of both words.
 const COUNT_LIMIT: u32 = 1 << 20;
 const EXPECTED_SHIFT: u32 = 1;
 const PENDING_SHIFT: u32 = 11;
-/// Tells the second layout of an object.
+/// Marks the second layout of an mbarrier.
 const LAYOUT: u32 = 1;
 const LOW_LIMIT: u32 = 1 << 30;
 const HIGH_LIMIT: u32 = 1 << 31;
 /// Offset of the word that holds the phase.
 const HIGH_WORD: i32 = 4;
 
-/// What the container tells of an arrival.
+/// The operation that the cubin records for an arrival.
 fn arrival(i: &Instruction, drop: bool) -> ObjectOperation {
     match (drop, i.modifiers.has(Word::NoComplete)) {
         (false, false) => ObjectOperation::Arrive,
@@ -68,8 +69,8 @@ impl Lower<'_> {
         self.has(Op::SYNCS)
     }
 
-    /// The object that an operand names, in shared memory. The low word of a generic address is one of shared memory
-    /// where the window of shared memory covers one high word.
+    /// The mbarrier that an operand names, in shared memory. The low word of a generic address is a shared address
+    /// where the shared window covers one high word.
     pub fn object(&mut self, i: &Instruction, index: usize) -> Result<Place, LowerError> {
         let operand = self.operand(i, index)?;
         let generic = matches!(i.space, None | Some(Space::Generic));
@@ -176,7 +177,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// An arrival, or what is counted like one; without a state where there is nobody for it.
+    /// An arrival, or an operation that counts like one; without a state where it is unused.
     fn signal(
         &mut self,
         place: &Place,
@@ -202,7 +203,7 @@ impl Lower<'_> {
             .emit();
     }
 
-    /// Where the state goes, if anybody wants it.
+    /// Destination of the state, if it is used.
     fn state(&mut self, i: &Instruction) -> Result<Option<[Value; 2]>, LowerError> {
         match self.operand(i, 0)? {
             Operand::Sink => Ok(None),
@@ -210,7 +211,7 @@ impl Lower<'_> {
         }
     }
 
-    /// What a release asks for beyond the block.
+    /// Fences for a release beyond the block.
     fn release_object(&mut self, i: &Instruction) {
         let relaxed = i.modifiers.at() == Some(Semantics::Relaxed);
         if i.modifiers.at() == Some(Scope::Cluster) && !relaxed {
@@ -236,8 +237,8 @@ impl Lower<'_> {
         if drop {
             mods.push(Mod::OPTOUT);
         }
-        // With bytes to expect the operand is their count, and the container does not tell of it. That a phase is not
-        // completed is a promise.
+        // With an expected byte count the operand is that count, and the cubin does not record the operation. Not
+        // completing a phase is a promise of the program.
         let expects = i.modifiers.has(Word::ExpectTx);
         let memory = if expects { ORDERED } else { told(arrival(i, drop)) };
         match amount {
@@ -256,9 +257,9 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// An arrival whose lanes get states of their own: lanes that come to one object together all get the state before the first of
-    /// them and who they are, and add what the lanes before them took off. That is the same amount for each, so that lanes with
-    /// different amounts take turns.
+    /// An arrival that gives each lane its own state. Lanes that arrive at one mbarrier together all get the state
+    /// before the first of them and their lane mask, and subtract the counts of the lanes before them. That amount
+    /// must be equal for all, so lanes with different amounts need a waterfall loop.
     fn arrive_and_count(
         &mut self,
         place: &Place,
@@ -270,7 +271,7 @@ impl Lower<'_> {
         let behind = self.begin_region();
         let together: Vec<Mod> = [Mod::TMASK].iter().chain(mods).copied().collect();
         let (found, own) = (self.b.pair(), self.b.r());
-        // A block of its own, as `take_turns` wants it: what is copied there tells whether lanes agree.
+        // A block of its own, as `take_turns` requires: the values copied there determine whether lanes agree.
         let inside = self.b.new_block();
         self.run_into(inside);
         self.b.mov(own, amount.clone());
@@ -345,8 +346,8 @@ impl Lower<'_> {
 
     /// `test_wait`, and `try_wait`, which waits a while.
     fn test_phase(&mut self, i: &Instruction, tries: bool) -> Lowered {
-        // Where something may be reported beside, its predicate is in a pair with that of the phase, and its value is behind it.
-        // Nothing reports to an object on these chips.
+        // If the wait can also return a reported value, its predicate is in a pair with that of the phase, and the
+        // value follows. No reports are made to an mbarrier on these chips.
         let reports = i.modifiers.has(Word::PhaseTypePrimary) || i.modifiers.has(Word::PhaseTypeConditional);
         let [object, phase] = if reports { [i.operands.len() - 2, i.operands.len() - 1] } else { [1, 2] };
         let place = self.object(i, object)?;
@@ -437,8 +438,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `st.async` and `red.async`: a write to shared memory of the cluster, and the object that is told of its bytes. Both
-    /// addresses are in one pair of registers.
+    /// `st.async` and `red.async`: a write to shared memory of the cluster, and the mbarrier that counts its bytes.
+    /// Both addresses are in one register pair.
     pub fn write_and_tell(&mut self, i: &Instruction) -> Lowered {
         let ty = self.ty(i, 0)?;
         let place = self.shared_address(self.operand(i, 0)?)?;
@@ -469,8 +470,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `cp.async.mbarrier.arrive`: an arrival when the copies of the thread are done. Without `.noinc` nobody waits for it but
-    /// for its own sake: what it takes away is added first.
+    /// `cp.async.mbarrier.arrive`: an arrival when the copies of the thread are complete. Without `.noinc` it is not
+    /// part of the expected count: its decrement is added first.
     pub fn signal_copies(&mut self, i: &Instruction) -> Lowered {
         // The address is a uniform one, so that it cannot go by the predicate of a thread.
         let behind = self.begin_region();

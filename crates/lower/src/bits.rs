@@ -131,7 +131,7 @@ impl Lower<'_> {
             return Ok(());
         };
         self.b.lop3(d, a, b, c, table);
-        // The predicate tells whether any bit is set, combined with the last operand.
+        // The predicate is true if any bit is set, combined with the last operand.
         let q = self.predicate(self.operand(i, 5)?)?;
         if let Some(p) = self.result_predicate(p)? {
             let op = match i.modifiers.at() {
@@ -152,7 +152,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `shl` and `shr`: amounts beyond the width give what shifting by the width gives.
+    /// `shl` and `shr`: amounts beyond the width act like the width.
     pub fn shift(&mut self, i: &Instruction) -> Lowered {
         let ty = self.ty(i, 0)?;
         let left = i.opcode == Opcode::Shl;
@@ -201,7 +201,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A byte amount in a register or immediate, as `bfe` and `bfi` take it.
+    /// A byte amount in a register or immediate, as for `bfe` and `bfi`.
     fn byte_amount(&mut self, operand: &Operand) -> Result<Source, LowerError> {
         if let Operand::Immediate(Immediate::Integer(value)) = operand {
             return Ok(imm(*value as u32 & 0xff));
@@ -232,13 +232,13 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A 64-bit field: the wanted bits are moved to the top, then down again, so that the sign spreads.
+    /// A 64-bit field: shifted to the top, then down again, so that the sign extends.
     fn extract_field_64(&mut self, i: &Instruction, ty: Type, position: Source, length: Source) -> Lowered {
         let a = self.pair(self.operand(i, 1)?, ty)?;
         let d = self.result_pair(self.operand(i, 0)?, ty)?;
         let shifted = self.b.pair();
         self.pseudo(Pseudo::Shr64, &[signedness_64(ty)], shifted, [a, position]);
-        // 64 - length, at least 0: what is not wanted above the field.
+        // 64 - length, at least 0: the unwanted bits above the field.
         let (length, rest) = (self.in_register(length), self.b.r());
         let clamped = self.b.r();
         self.min_max(&[Mod::U32], clamped, length, Source::imm(64), Source::pt());
@@ -408,7 +408,7 @@ impl Lower<'_> {
         let a = self.in_register(a);
         let b = self.word(self.operand(i, 2)?, ty)?;
         let selector = self.word(self.operand(i, 3)?, ty)?;
-        // Only the low 16 bits select; the machine ignores the others, and the form has no bits for them.
+        // Only the low 16 bits select; the hardware ignores the others, and the form has no bits for them.
         let selector = match selector.kind {
             SourceKind::Imm(bits) => imm(bits & 0xffff),
             _ => selector,
@@ -432,10 +432,10 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `fns`: the place of the n-th set bit of a mask, counted upward or downward from a base.
+    /// `fns`: the position of the n-th set bit of a mask, counted upward or downward from a base.
     ///
-    /// Counting down is counting up in the reversed mask. The bits below the base are cleared; then a search by
-    /// halves, counting the set bits of the lower half, finds the n-th.
+    /// Counting down is counting up in the reversed mask. The bits below the base are cleared; then a binary search
+    /// with population counts of the lower half finds the n-th.
     pub fn find_nth_set(&mut self, i: &Instruction) -> Lowered {
         let mask = self.word(self.operand(i, 1)?, Type::B32)?;
         let mask = self.in_register(mask);
@@ -455,7 +455,7 @@ impl Lower<'_> {
         self.b.sel(start, far, base, down);
         self.op(Op::IABS, &[], count, [offset]);
         self.b.mov(one, imm(1));
-        // An offset of zero asks for the bit at the base itself: only that bit is kept.
+        // An offset of zero selects the bit at the base itself: only that bit is kept.
         let [above, single, kept, wanted, left] =
             [self.b.r(), self.b.r(), self.b.r(), self.b.r(), self.b.r()];
         let ones = self.in_register(imm(!0));

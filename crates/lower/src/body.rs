@@ -1,4 +1,4 @@
-//! Lowers a body: its directives, its parameters, and its statements one after the other.
+//! Lowers a body: its directives, its parameters, and its statements in order.
 
 use crate::context::{Lower, Lowered};
 use crate::error::Errors;
@@ -11,7 +11,7 @@ impl Lower<'_> {
     /// Lowers every statement.
     ///
     /// # Errors
-    /// All that cannot be lowered; lowering goes on behind each statement that is refused.
+    /// All constructs that cannot be lowered; lowering continues after each refused statement.
     pub fn run(mut self) -> Result<(), Vec<LowerError>> {
         let mut errors = Errors::default();
         self.directives();
@@ -46,7 +46,7 @@ impl Lower<'_> {
         errors.finish()
     }
 
-    /// Makes room in the block at hand for what comes before the next label: most statements become one instruction.
+    /// Reserves space in the current block up to the next label: most statements become one instruction.
     fn make_room(&mut self, rest: &[Statement]) {
         let is_label = |statement: &Statement| matches!(statement, Statement::Label(_));
         self.b.reserve(rest.iter().position(is_label).unwrap_or(rest.len()));
@@ -56,7 +56,7 @@ impl Lower<'_> {
         let bytes = self.body.parameters.iter().map(|p| u64::from(p.offset) + p.size()).max().unwrap_or(0);
         let limit = limits::register_limit(self.body, self.chip);
         let threads = self.body.directives.block_threads();
-        // It matters where it is known how many blocks an SM holds.
+        // It matters where the occupancy is known.
         let counted =
             self.body.variables.values().filter(|it| threads.is_some() && it.space == Space::Shared);
         let shared: u64 = counted.map(|variable| variable.size).fold(0, u64::saturating_add);
@@ -69,7 +69,7 @@ impl Lower<'_> {
 
     fn statement(&mut self, instruction: &Instruction) -> Lowered {
         if self.terminated {
-            // Text behind an unconditional transfer, without a label, is never reached.
+            // Code after an unconditional transfer, without a label, is unreachable.
             let block = self.b.new_block();
             self.open(block);
         }

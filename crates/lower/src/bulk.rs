@@ -1,7 +1,7 @@
-//! Bulk copies and reductions: blocks of bytes and boxes of tensors that an engine of its own moves beside the threads.
+//! Bulk copies and reductions: byte blocks and TMA tiles that a separate engine moves asynchronously.
 //!
-//! What the engine is told is in uniform registers, side by side. Each copy is in a block of its own, so that
-//! [`crate::leaders`] can have the lanes take turns where more than one may be there.
+//! The operands of the engine are in consecutive uniform registers. Each copy is in a block of its own, so that
+//! [`crate::leaders`] can build a waterfall loop where more than one lane may execute it.
 
 use crate::context::{Lower, Lowered};
 use crate::memory::{Place, scope_mod, whole_address};
@@ -13,12 +13,12 @@ use oriole_ptx::word::{Operation, Semantics, TakenCluster, TensorDimensions};
 use oriole_ptx::{Opcode, Space, Type, Word};
 use oriole_sass::{Mod, Op};
 
-/// Sizes are counted in units of so many bytes (as a shift), and have so many bits.
+/// Sizes are in units of 2^SIZE_UNIT bytes, in a 16-bit field.
 const SIZE_UNIT: u32 = 4;
 const LOW_HALF: u32 = 0xffff;
-/// Bits of the number of pixels beyond a part of a line; the offset is above them.
+/// Bits of the pixel count past a part of a line; the offset is above them.
 const HALO_BITS: u32 = 11;
-/// Zeros are counted in units of so many bytes (as a shift).
+/// Zeros are in units of 2^ZEROS_UNIT bytes.
 const ZEROS_UNIT: u32 = 3;
 
 /// An instruction of the engine, before its operands are in uniform registers.
@@ -26,7 +26,7 @@ pub(crate) struct Bulk {
     /// Opcode and modifiers.
     pub op: Op,
     pub mods: Vec<Mod>,
-    /// What is in brackets: an address, and what must lie behind it.
+    /// Operands in brackets: an address, and the operands that must follow it.
     pub brackets: Vec<Vec<Source>>,
     /// Size and mask, or offsets and mask.
     pub count: Option<Source>,
@@ -34,7 +34,7 @@ pub(crate) struct Bulk {
     pub policy: Option<[Source; 2]>,
 }
 
-/// How a box is walked, where that is not dimension by dimension.
+/// Traversal of a TMA tile, if it is not dimension by dimension.
 fn box_walk(i: &Instruction) -> Option<Mod> {
     let ways = [
         (Word::Im2col, Mod::IM2COL),
@@ -47,7 +47,7 @@ fn box_walk(i: &Instruction) -> Option<Mod> {
     ways.into_iter().find(|(word, _)| i.modifiers.has(*word)).map(|(_, walk)| walk)
 }
 
-/// Whether several blocks get a copy, which a mask names.
+/// True if several blocks get a copy, as a mask says.
 fn several_blocks(i: &Instruction) -> bool {
     i.modifiers.has(Word::MulticastCluster) || i.modifiers.has(Word::MulticastCluster16b)
 }
@@ -64,9 +64,9 @@ impl Lower<'_> {
                 return Err(self.unsupported_form(i));
             };
             self.wait_for_groups(async_copy::COPIES, left);
-            // What only the engine reads again is not in the first cache either.
+            // Data that only the engine reads again is not in the L1 cache either.
             if !has(Word::Read) && !has(Word::SyncRestrictProxyAsync) {
-                // What the engine wrote is not in the first cache.
+                // Data that the engine wrote is not in the L1 cache.
                 self.invalidate();
             }
         } else if has(Word::Tensor) {
@@ -78,7 +78,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A block of bytes: copied, reduced into memory, or brought into the second cache.
+    /// A byte block: copied, reduced into memory, or prefetched into L2.
     fn copy_bytes(&mut self, i: &Instruction) -> Lowered {
         let has = |word| i.modifiers.has(word);
         let masked = has(Word::CpMask);
@@ -95,12 +95,13 @@ impl Lower<'_> {
         let mut target = self.address_in(self.operand(i, 0)?, to_global)?;
         let source = self.address_in(self.operand(i, 1)?, from_global)?;
         if !to_global {
-            // Before the object is said how much of both ends may lie outside of memory, of which the engine is told nothing.
+            // The operands before the mbarrier say how much of both ends may be out of bounds; the engine does not
+            // get them.
             let object = if has(Word::IgnoreOob) { 5 } else { 3 };
             target.push(self.shared_address(self.operand(i, object)?)?);
         }
         let multicast = several_blocks(i);
-        // Which blocks get a copy, or which bytes of sixteen are written.
+        // Mask of blocks that get a copy, or of bytes of sixteen that are written.
         let mask = match (multicast, masked) {
             (true, _) => Some(self.operand(i, 4)?),
             (_, true) => Some(self.operand(i, i.operands.len().saturating_sub(1))?),
@@ -124,7 +125,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// How the accesses of a copy are ordered. Reductions of what several devices hold are seen by all of them.
+    /// Memory ordering of a copy. Reductions on multicast memory are visible to all devices.
     fn strength_of_copy(&self, i: &Instruction) -> Result<Vec<Mod>, LowerError> {
         if i.modifiers.at() == Some(Semantics::Relaxed) {
             let (scope, _) = scope_mod(i).ok_or_else(|| self.unsupported_form(i))?;
@@ -134,7 +135,7 @@ impl Lower<'_> {
         Ok(if shared_by_devices { vec![Mod::STRONG, Mod::SYS] } else { Vec::new() })
     }
 
-    /// What a reduction computes, and of which numbers.
+    /// Operation and type of a reduction.
     fn reduction_mods(&self, i: &Instruction) -> Result<Vec<Mod>, LowerError> {
         let mut mods = vec![self.reduction_operation(i)?];
         mods.extend_from_slice(match self.ty(i, 0)? {
@@ -165,7 +166,7 @@ impl Lower<'_> {
         })
     }
 
-    /// A box of a tensor: copied to or from shared memory, reduced into the tensor, or brought into the second cache.
+    /// A TMA tile: copied to or from shared memory, reduced into the tensor, or prefetched into L2.
     fn copy_box(&mut self, i: &Instruction) -> Lowered {
         let has = |word| i.modifiers.has(word);
         let dimensions = match i.modifiers.at() {
@@ -182,7 +183,7 @@ impl Lower<'_> {
         let offsets = has(Word::Im2col) || matches!(walk, Some(Mod::W | Mod::W128));
         let prefetches = has(Word::Prefetch);
         let stores = i.space == Some(Space::Global) && !prefetches;
-        // A load names its target first; what else there is names the tensor first.
+        // A load names its target first; the others name the tensor first.
         let (tensor, shared) = match (prefetches, stores) {
             (true, _) => (0, None),
             (_, true) => (0, Some(1)),
@@ -237,7 +238,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Offsets in an image, packed: one fills the half word, two take a byte each, three take five bits each.
+    /// Offsets in an image, packed: one fills the 16 bits, two take a byte each, three take five bits each.
     fn window_offsets(&mut self, operand: &Operand) -> Result<Source, LowerError> {
         let elements = self.elements(operand);
         let (bits, mask) = match elements.len() {
@@ -254,7 +255,7 @@ impl Lower<'_> {
         Ok(packed)
     }
 
-    /// How many pixels lie beyond a part of a line, and the offset in it above that.
+    /// Pixel count past a part of a line, with the offset in it above.
     fn halo(&mut self, operand: &Operand) -> Result<Source, LowerError> {
         let elements = self.elements(operand);
         let [halo, offset] = elements.as_slice() else {
@@ -296,8 +297,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `clusterlaunchcontrol.try_cancel`: asks for a cluster that has not started. The answer goes to shared memory, of all
-    /// blocks with `.multicast`, and the barrier object beside it is told.
+    /// `clusterlaunchcontrol.try_cancel`: requests a cluster that has not started. The response goes to shared
+    /// memory, of all blocks with `.multicast`, and completes on the mbarrier there.
     pub fn take_cluster(&mut self, i: &Instruction) -> Lowered {
         let behind = self.begin_region();
         let answer = self.shared_address(self.operand(i, 0)?)?;
@@ -310,8 +311,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `clusterlaunchcontrol.query_cancel`: what the answer says. Its third word tells whether there is a cluster; the first is
-    /// its place along x, the halves of the second those along y and z.
+    /// `clusterlaunchcontrol.query_cancel`: decodes the response. Its third word says whether there is a cluster; the
+    /// first is its position along x, the halves of the second those along y and z.
     pub fn taken_cluster(&mut self, i: &Instruction) -> Lowered {
         let words = self.words(self.operand(i, 1)?, Type::B128)?;
         let place = |l: &mut Self, axis: u32| match axis {
@@ -345,7 +346,7 @@ impl Lower<'_> {
         self.write_all(&elements, Type::B32, parts)
     }
 
-    /// The cache policy of an instruction that has one: its last operand but for a mask of bytes.
+    /// The cache policy of an instruction that has one: its last operand apart from a byte mask.
     pub fn policy(&mut self, i: &Instruction) -> Result<Option<[Source; 2]>, LowerError> {
         if !i.modifiers.has(Word::L2CacheHint) {
             return Ok(None);
@@ -394,7 +395,7 @@ impl Lower<'_> {
         Ok(self.halves(units, mask))
     }
 
-    /// Two halves of a word; without an upper one it is zero.
+    /// Packs two 16-bit halves into a word; a missing upper one is zero.
     fn halves(&mut self, low: Source, high: Option<Source>) -> Source {
         let Some(high) = high else { return low };
         let high = self.field(high, 0, LOW_HALF, 16);
@@ -510,7 +511,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `fence.proxy.tensormap` that acquires: the map is read anew, behind all that is under way.
+    /// `fence.proxy.tensormap` that acquires: the map is read again, after everything in flight.
     pub fn acquire_map(&mut self, i: &Instruction) -> Lowered {
         let behind = self.begin_region();
         let place = self.place(self.operand(i, 0)?, Space::Generic)?;
@@ -521,7 +522,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// An address in a constant bank as a pair: a variable's place in it, or what a register holds.
+    /// An address in a constant bank as a pair: the offset of a variable in it, or the content of a register.
     fn offset_in_bank(&mut self, operand: &Operand) -> Result<Source, LowerError> {
         let Operand::Address(Address { base, offset }) = operand else {
             return Err(self.unsupported("a memory operand without brackets"));

@@ -1,8 +1,8 @@
-//! `createpolicy`: cache policies as the words that the memory system reads in place of a descriptor.
+//! `createpolicy`: cache policies as the words that the memory system reads instead of a descriptor.
 //!
-//! The low word is zero. The high word of a policy for a fraction of the accesses has the kind above the fraction in
-//! sixteenths less one; that of a policy for a range has the kind, the size of the units that the range is counted in, where
-//! it begins, and how many units are of the first kind.
+//! The low word is zero. The high word of a policy for a fraction of the accesses has the kind above the fraction, in
+//! sixteenths less one. That of a policy for a range has the kind, the unit of the range, its start, and the count of
+//! units with the primary kind.
 
 use crate::context::{Lower, Lowered};
 use crate::operand::imm;
@@ -12,12 +12,12 @@ use oriole_ptx::word::CachePriority;
 use oriole_ptx::{Space, Type, Word};
 use oriole_sass::{Mod, Op};
 
-/// Where the fraction, and above it the kind, lie in the high word.
+/// Positions of the fraction, and of the kind above it, in the high word.
 const FRACTION_SHIFT: u32 = 20;
 const FRACTION_MASK: u32 = 0xf;
-/// What a fraction is multiplied with: a little less than the number of its steps.
+/// Scale of a fraction: slightly less than the count of its steps.
 const FRACTION_STEPS: f32 = 15.99;
-/// What the secondary kind `evict_first` adds to either kind.
+/// Added to either kind for the secondary kind `evict_first`.
 const FIRST_BESIDE: u32 = 0x10;
 /// The kind of a policy for an empty range.
 const EMPTY_RANGE: u32 = 0x180;
@@ -81,7 +81,7 @@ impl Lower<'_> {
         Ok(high.into())
     }
 
-    /// The high word of a policy for a range: its start, the bytes of the first kind, the bytes of both.
+    /// The high word of a policy for a range: its start, the bytes of the primary kind, the bytes in total.
     fn range_policy(&mut self, i: &Instruction, kind: u32) -> Result<Source, crate::LowerError> {
         let space = i.space.unwrap_or(Space::Generic);
         let place = self.place(self.operand(i, 1)?, space)?;
@@ -107,7 +107,7 @@ impl Lower<'_> {
         let counted = self.b.r();
         let most = self.in_register(imm(UNITS_MASK));
         self.b.sel(counted, count[0], most, few);
-        // The fields, from the top: kind and unit, start, count, five bits of nothing.
+        // The fields, from the top: kind and unit, start, count, five zero bits.
         let scale = self.b.r();
         self.b.iadd3(scale, unit, imm(LEAST_UNIT.wrapping_neg()), Source::rz());
         let kind = self.in_register(imm(kind));
@@ -141,7 +141,7 @@ impl Lower<'_> {
         unit
     }
 
-    /// An address counted in units.
+    /// An address in units.
     fn units_of(&mut self, address: [Value; 2], unit: Value) -> [Value; 2] {
         let d = self.b.pair();
         self.b.shf(d[0], &[Mod::R, Mod::U64], address[0], unit, address[1]);

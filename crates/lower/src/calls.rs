@@ -27,7 +27,7 @@ struct Areas {
     stack: Option<Value>,
 }
 
-/// Where the results of a call arrive: in registers, in words of which registers are made, and in the block.
+/// Locations of the results of a call: registers, words that registers are extracted from, and the block.
 #[derive(Default)]
 struct Results<'o> {
     destinations: Vec<Destination>,
@@ -57,13 +57,13 @@ impl Lower<'_> {
         let results = if at > 0 { list(i.operands.first()) } else { Vec::new() };
         let arguments = list(i.operands.get(at + 1));
         let (callee, signature) = self.callee(i, at)?;
-        // For an array without a size nothing need be passed.
+        // An array without a size may have no argument.
         let wanted = signature.parameters.len();
         let takes = wanted == arguments.len() || signature.is_open() && wanted == arguments.len() + 1;
         if !takes || signature.results.len() != results.len() {
             return Err(self.unsupported("a call whose arguments do not match its signature"));
         }
-        // What another file defines is called as linkers have it.
+        // Functions of other files are called by the convention of linkers.
         let by_linker = self.separate || matches!(callee, Callee::Direct(symbol) if self.is_outside(symbol));
         let convention = convention(&signature.parameters, &signature.results, by_linker);
         let open = self.bytes_of_open_array(&arguments, &signature)?;
@@ -111,7 +111,7 @@ impl Lower<'_> {
             let Some(base) = block else { continue };
             self.fetch_result(result, parameter, base, offset as i32)?;
         }
-        // Results in registers wider than their type are extended before control goes on.
+        // Results in registers wider than their type are extended before control continues.
         for pending in std::mem::take(&mut self.pending) {
             self.write_widened(pending);
         }
@@ -122,7 +122,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// What operand `at` calls, and the signature that the call goes by.
+    /// The callee of operand `at`, and the signature that the call uses.
     fn callee(&mut self, i: &Instruction, at: usize) -> Result<(Callee, Signature), LowerError> {
         let mut signature = Signature::default();
         let callee = match &i.operands[at] {
@@ -196,7 +196,7 @@ impl Lower<'_> {
         Ok(sources)
     }
 
-    /// Bytes of what is passed for an array without a size, in whole words.
+    /// Bytes passed for an array without a size, in whole words.
     fn bytes_of_open_array(&self, arguments: &[Operand], signature: &Signature) -> Result<u32, LowerError> {
         let Some(argument) = arguments.get(signature.parameters.len().wrapping_sub(1)) else { return Ok(0) };
         let Operand::Variable(variable) = argument else { return Ok(0) };
@@ -207,7 +207,7 @@ impl Lower<'_> {
         u32::try_from(bytes).map_err(|_| self.unsupported("an argument as large as this"))
     }
 
-    /// Where the results of a call arrive.
+    /// Locations of the results of a call.
     fn call_results<'o>(
         &mut self,
         results: &'o [Operand],
@@ -250,12 +250,12 @@ impl Lower<'_> {
 }
 
 impl Lower<'_> {
-    /// Whether another file defines the function.
+    /// True if another file defines the function.
     fn is_outside(&self, symbol: SymbolId) -> bool {
         self.b.function().symbols[symbol].kind == SymbolKind::Outside
     }
 
-    /// Whether the function takes memory from the stack while it runs.
+    /// True if the function allocates stack memory dynamically.
     fn moves_stack(&self) -> bool {
         let moves = |statement: &Statement| match statement {
             Statement::Instruction(i) => {
@@ -266,16 +266,16 @@ impl Lower<'_> {
         self.body.statements.iter().any(moves)
     }
 
-    /// A pointer to a function, which is where that is, as a pair.
+    /// A function pointer, which is an address, as a pair.
     fn pointer(&mut self, pointer: &Operand) -> Result<Source, LowerError> {
         let words = self.words(pointer, Type::B64)?;
         let words: Words = words.into_iter().map(|word| self.value_of(word)).collect();
         Ok(Source::values(words))
     }
 
-    /// Where in this kernel's text the function is that a pointer names, as a pair. A pointer holds the place of the
-    /// function's entry in the kernel's table of functions, because each kernel has clones of its own, but a pointer
-    /// may lie in memory that kernels share.
+    /// Offset in this kernel's text of the function that a pointer names, as a pair. A pointer holds the index of the
+    /// function's entry in the kernel's table of functions: each kernel has clones of its own, but kernels may share
+    /// the memory that holds a pointer.
     fn text_offset(&mut self, pointer: &Operand) -> Result<Source, LowerError> {
         let place = self.word(pointer, Type::B64)?;
         let index = self.value_of(place);
@@ -291,7 +291,7 @@ impl Lower<'_> {
         Ok(target.into())
     }
 
-    /// The frame's block for calls, at least this large.
+    /// The frame's block for calls, with at least this size.
     fn call_block(&mut self, size: u32) -> SymbolId {
         let symbol = match self.call_block {
             Some(symbol) => symbol,
@@ -312,7 +312,7 @@ impl Lower<'_> {
         symbol
     }
 
-    /// The words of an argument with their numbers; of one in memory those that the function may have written.
+    /// The words of an argument with their indices; of one in memory, those that the function may have written.
     fn argument_words(
         &mut self,
         argument: &Operand,
@@ -337,7 +337,7 @@ impl Lower<'_> {
         Ok(words)
     }
 
-    /// What the function does with the words of a variable.
+    /// Accesses of the function to the words of a variable.
     fn accesses_of(&mut self, variable: VariableId) -> Accesses {
         let body = self.body;
         let all = self.parameter_accesses.get_or_insert_with(|| accesses(body));

@@ -11,7 +11,7 @@ use oriole_ori::{File, Pseudo, Source, Value};
 use oriole_ptx::{Type, Word, word};
 use oriole_sass::{Mod, Op};
 
-/// A comparison as the machine names it, and with the operands exchanged.
+/// A comparison as a SASS modifier, and with swapped operands.
 fn comparison_mods(comparison: word::Comparison) -> (Mod, Mod) {
     match comparison {
         word::Comparison::Eq => (Mod::EQ, Mod::EQ),
@@ -31,7 +31,7 @@ fn comparison_mods(comparison: word::Comparison) -> (Mod, Mod) {
     }
 }
 
-/// A comparison and what it is combined with.
+/// A comparison and its combining predicate.
 struct Comparison {
     compare: Mod,
     swapped: Mod,
@@ -69,7 +69,7 @@ impl Lower<'_> {
     }
 
     /// Compares `a` and `b` of type `ty`: the first result is the comparison combined with the predicate, the second
-    /// the contrary of the comparison combined with it (for packed halves: the comparison of the upper halves).
+    /// its negation combined with it (for f16x2: the comparison of the upper halves).
     fn compare(
         &mut self,
         i: &Instruction,
@@ -147,7 +147,7 @@ impl Lower<'_> {
             Mod::OR => (0xfc, 0xcf),
             _ => (0x3c, 0xc3),
         };
-        // A result may be the predicate that the other combination still reads.
+        // A result may be the predicate that the other combination reads.
         let first = d[0].map(|d| (d, self.b.p()));
         if let Some((_, temporary)) = first {
             self.b.plop3(temporary, holds, c.with.clone(), Source::pt(), table);
@@ -238,7 +238,7 @@ impl Lower<'_> {
         self.select_by(i, ty, p.into())
     }
 
-    /// `testp`: the class of a number, by its bits.
+    /// `testp`: tests the class of a floating-point value by its bits.
     pub fn test_class(&mut self, i: &Instruction) -> Lowered {
         let ty = self.ty(i, 0)?;
         let Some(d) = self.result_predicate(self.operand(i, 0)?)? else { return Ok(()) };
@@ -246,7 +246,7 @@ impl Lower<'_> {
         let top = self.in_register(words[words.len() - 1].clone());
         let magnitude = self.b.r();
         self.b.and(magnitude, top, 0x7fff_ffffu32);
-        // The bits without the sign, as a number of one word or two.
+        // The bits without the sign, as an integer of one word or two.
         let bits: Source = if words.len() == 2 {
             self.tuple([words[0].clone(), magnitude.into()])
         } else {
@@ -279,7 +279,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Compares bits of one or two words with a number whose low word, if any, is zero.
+    /// Compares one or two words with a constant whose low word, if any, is zero.
     fn compare_bits(&mut self, d: Value, compare: Mod, bits: Source, high: u32) {
         let wide = matches!(&bits.kind, oriole_ori::SourceKind::Values(v) if v.len() == 2);
         if wide {

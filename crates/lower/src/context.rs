@@ -1,5 +1,5 @@
-//! The state of one lowering: the function in the making, the values of each PTX register, the block that is being
-//! filled, and the guard of the statement at hand. No instruction of PTX is known here.
+//! State of a lowering: the function under construction, the values of each PTX register, the current block, and the
+//! guard of the current statement. No PTX instruction is known here.
 
 use crate::parameter_accesses::Accesses;
 use crate::{Environment, LowerError};
@@ -20,20 +20,20 @@ use typed_index_collections::TiVec;
 /// The components of a PTX register, lowest first.
 pub(crate) type Words = SmallVec<[Value; 4]>;
 
-/// What every lowering function gives.
+/// Result of every lowering function.
 pub(crate) type Lowered = Result<(), LowerError>;
 
-/// A result that is wider in the register than the instruction makes it, written when the statement ends.
+/// A result that is wider in the register than the instruction computes it, written when the statement ends.
 pub(crate) struct Pending {
     /// The register.
     pub register: RegisterId,
-    /// Type of what the instruction makes.
+    /// Type of the computed result.
     pub ty: oriole_ptx::Type,
-    /// What it made.
+    /// The computed words.
     pub words: Words,
 }
 
-/// Where a `.param` variable lives that is not in registers.
+/// Memory of a `.param` variable that is not in registers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ParameterMemory {
     /// In the block that the caller provides.
@@ -44,44 +44,44 @@ pub(crate) enum ParameterMemory {
 
 /// One lowering.
 pub(crate) struct Lower<'a> {
-    /// What is lowered.
+    /// The function to lower.
     pub body: &'a Body,
     /// The chip.
     pub chip: Chip,
     /// Landmarks of constant bank 0.
     pub bank: &'static ConstantBank,
-    /// Appends to the function. Its own guard stays empty: guards are put on when a statement ends.
+    /// Appends to the function. Its own guard stays empty: guards are applied when a statement ends.
     pub b: Builder<'a>,
-    /// Guard of the statement at hand, until a branch round it takes its place.
+    /// Guard of the current statement, until a branch replaces it.
     pub guard: Option<Guard>,
     /// The carry of extended-precision arithmetic.
     pub carry: Option<Value>,
     /// Results to be widened when the statement ends.
     pub pending: Vec<Pending>,
-    /// Ordinal of the instruction at hand.
+    /// Ordinal of the current instruction.
     pub ordinal: u32,
-    /// True if the last instruction of the block at hand leaves it for good.
+    /// True if the last instruction of the current block leaves it unconditionally.
     pub terminated: bool,
-    /// True if the function calls others.
+    /// True if the function has calls.
     pub calls: bool,
     /// Words of `.param` variables, by variable.
     pub parameters: BTreeMap<VariableId, Words>,
-    /// Where `.param` variables are that do not live in registers, by variable.
+    /// Memory of `.param` variables that are not in registers, by variable.
     pub parameter_memory: BTreeMap<VariableId, ParameterMemory>,
-    /// The block of the frame for what calls cannot pass in registers.
+    /// The block of the frame for arguments and results that do not fit in registers.
     pub call_block: Option<SymbolId>,
     /// Frame symbols of `.local` variables and of parameters whose address is taken, by variable.
     pub frame: BTreeMap<VariableId, SymbolId>,
     /// False if the function must do without uniform registers.
     pub uniform: bool,
-    /// The function has a section of its own, and a linker says where everything is.
+    /// The function has a section of its own, and a linker lays out everything.
     pub separate: bool,
-    /// What the options say besides.
+    /// Other options.
     pub options: LowerOptions,
-    /// What is done with words of `.param` variables, once somebody asked.
+    /// Accesses to words of `.param` variables, computed on first use.
     pub parameter_accesses: Option<BTreeMap<VariableId, Accesses>>,
     registers: ArenaMap<RegisterId, Words>,
-    /// Registers that some instruction reads, once somebody asked.
+    /// Registers that some instruction reads, computed on first use.
     read: Option<ArenaMap<RegisterId, ()>>,
     named: TiVec<Value, bool>,
     labels: ArenaMap<LabelId, BlockId>,
@@ -93,7 +93,7 @@ pub(crate) struct Lower<'a> {
     mark: (BlockId, usize),
 }
 
-/// Whether the operation may become a call of the library.
+/// True if the operation may become a library call.
 fn is_exact(opcode: oriole_ptx::Opcode) -> bool {
     use oriole_ptx::Opcode::{Div, Rcp, Rem, Sqrt};
     matches!(opcode, Div | Rcp | Rem | Sqrt)
@@ -157,14 +157,14 @@ impl<'a> Lower<'a> {
         })
     }
 
-    /// Begins a statement: what is emitted from here on goes by this guard.
+    /// Begins a statement: instructions emitted from here on get this guard.
     pub fn begin_statement(&mut self, guard: Option<(RegisterId, bool)>) {
         self.b.set_origin(Origin(self.ordinal));
         self.guard = guard.map(|(register, negated)| Guard { value: self.register(register)[0], negated });
         self.mark = (self.b.block(), self.length());
     }
 
-    /// Ends the prelude: instructions that the whole function shares are put in behind those that are there now.
+    /// Ends the prelude: instructions shared by the whole function are inserted after the current ones.
     pub fn end_prelude(&mut self) {
         self.prelude = self.b.function().block(BlockId(0)).instructions.len();
     }
@@ -173,7 +173,7 @@ impl<'a> Lower<'a> {
         self.b.function().block(self.b.block()).instructions.len()
     }
 
-    /// Writes pending results and guards what the statement emitted so far.
+    /// Writes pending results and guards the statement's instructions so far.
     pub fn settle(&mut self) {
         for pending in std::mem::take(&mut self.pending) {
             self.write_widened(pending);
@@ -184,7 +184,7 @@ impl<'a> Lower<'a> {
             let instructions = &mut self.b.function_mut().block_mut(block).instructions;
             instructions.split_off(start.min(instructions.len()))
         };
-        // All of the statement goes by the guard as it was before the statement wrote it.
+        // All of the statement uses the guard as it was before the statement wrote it.
         let (_, before_last) = emitted.split_last().unzip();
         if before_last
             .is_some_and(|instructions: &[Instruction]| instructions.iter().any(|i| defines(i, guard.value)))
@@ -201,7 +201,7 @@ impl<'a> Lower<'a> {
                 match instruction.guard {
                     None => instruction.guard = Some(guard),
                     Some(inner) => {
-                        // Both must hold: the statement's guard and the one the expansion put on.
+                        // Both must hold: the guards of the statement and of the expansion.
                         let both = self.b.p();
                         let mut and = Instruction::new(Op::PLOP3, instruction.origin);
                         and.mods.insert(Mod::LUT);
@@ -231,7 +231,7 @@ impl<'a> Lower<'a> {
         names
             || instruction.memory.is_some_and(|m| m.writes || m.ordered || m.space != Space::Constant)
             || match instruction.opcode {
-                // Memory is told of above, and branches carry the guard themselves.
+                // Memory operations are handled above, and branches carry the guard themselves.
                 Opcode::Sass(op) => !matches!(
                     op.info().effect,
                     Effect::Pure
@@ -252,7 +252,7 @@ impl<'a> Lower<'a> {
         self.named.get(value).copied().unwrap_or(false)
     }
 
-    /// Makes a value that keeps its old contents where a guarded statement does not write it.
+    /// Makes a value that keeps its old content where a guarded statement does not write it.
     pub fn name(&mut self, value: Value) {
         if value >= self.named.next_key() {
             self.named.resize(usize::from(value) + 1, false);
@@ -300,7 +300,7 @@ impl<'a> Lower<'a> {
         self.mark = (block, self.length());
     }
 
-    /// Ends the block at hand by running into `block`, and goes on there.
+    /// Ends the current block by falling through to `block`, and continues there.
     pub fn run_into(&mut self, block: BlockId) {
         if !self.terminated {
             self.b.fall_through(block);
@@ -324,8 +324,8 @@ impl<'a> Lower<'a> {
         self.run_into(block);
     }
 
-    /// For an expansion with control flow of its own: if the statement is guarded, branches round it. What follows
-    /// is unguarded; the block given, if any, must be opened by [`Lower::end_region`].
+    /// Begins an expansion with control flow of its own: if the statement is guarded, branches around it. The code in
+    /// it is unguarded; [`Lower::end_region`] must open the returned block, if any.
     pub fn begin_region(&mut self) -> Option<BlockId> {
         self.settle_partly();
         let guard = self.guard.take()?;
@@ -336,7 +336,7 @@ impl<'a> Lower<'a> {
         Some(behind)
     }
 
-    /// Ends what [`Lower::begin_region`] began.
+    /// Ends the region of [`Lower::begin_region`].
     pub fn end_region(&mut self, behind: Option<BlockId>) {
         for pending in std::mem::take(&mut self.pending) {
             self.write_widened(pending);
@@ -346,7 +346,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// Whether some instruction reads the register.
+    /// True if some instruction reads the register.
     pub fn is_read(&mut self, register: RegisterId) -> bool {
         let body = self.body;
         let read = self.read.get_or_insert_with(|| {
@@ -363,7 +363,7 @@ impl<'a> Lower<'a> {
         read.contains_idx(register)
     }
 
-    /// What was emitted before a region only feeds it, so it needs no guard.
+    /// Instructions emitted before a region only feed it, so they need no guard.
     fn settle_partly(&mut self) {
         self.mark = (self.b.block(), self.length());
     }
@@ -413,16 +413,16 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// What code of the prelude stems from: the statement that asks for it first, or in unoptimized code, which stands in the
-    /// order of the source, the first one.
+    /// Origin of prelude code: the statement that needs it first; in unoptimized code, which is in source order, the
+    /// first statement.
     fn prelude_origin(&self) -> Origin {
         if self.options.unoptimized { Origin(0) } else { self.b.origin() }
     }
 
-    /// The descriptor of global memory, a pair of uniform registers, or `None` where accesses do without.
+    /// The descriptor of global memory, a pair of uniform registers, or `None` where accesses need none.
     ///
-    /// Uniform registers belong to the whole warp: where only some lanes call a function, it would overwrite what
-    /// the others hold. So neither callers nor callees keep anything there.
+    /// Uniform registers belong to the whole warp: a function called by some lanes only would overwrite values of the
+    /// others. So neither callers nor callees keep anything there.
     pub fn descriptor(&mut self) -> Option<[Value; 2]> {
         let place = self.bank.global_descriptor?;
         if self.calls || !self.body.is_entry || !self.uniform {
@@ -445,7 +445,7 @@ impl<'a> Lower<'a> {
         self.descriptor
     }
 
-    /// The rank of the block in its cluster, shifted to where addresses of shared memory hold it.
+    /// The rank of the block in its cluster, shifted to its position in shared addresses.
     /// `None` on a chip without clusters.
     pub fn cluster_base(&mut self) -> Option<Value> {
         self.bank.cluster_blocks?;
@@ -495,7 +495,7 @@ impl<'a> Lower<'a> {
 
     // Errors.
 
-    /// An error that says what is not supported.
+    /// An error for an unsupported construct.
     pub fn unsupported(&self, message: impl Into<String>) -> LowerError {
         LowerError::new(Code::NotSupported, Some(self.ordinal), message)
     }

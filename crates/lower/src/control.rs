@@ -12,10 +12,10 @@ use std::collections::BTreeSet;
 /// The least that memory from the stack is aligned to.
 const STACK_ALIGN: i64 = 8;
 
-/// What one attribute of the container holds: 64 KiB less three words that come first.
+/// Capacity of one cubin attribute: 64 KiB less three words that come first.
 const MOST_TARGETS: usize = 16380;
 
-/// Moves of the stack pointer keep their order among each other and among accesses to memory.
+/// Moves of the stack pointer keep program order among each other and with memory accesses.
 const STACK: MemoryInfo = MemoryInfo::EVERYTHING;
 
 impl Lower<'_> {
@@ -160,7 +160,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `trap`: the kernel ends with an error. `brkpt` is the same to the machine, but execution may go on.
+    /// `trap`: the kernel ends with an error. `brkpt` is the same SASS instruction, but execution may continue.
     pub fn trap(&mut self, ends: bool) -> Lowered {
         self.b.op(Op::BPT).m(Mod::TRAP).from(Source::literal(1)).emit();
         if ends && self.guard.is_none() {

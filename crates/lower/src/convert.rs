@@ -8,10 +8,10 @@ use oriole_ptx::word::IntegralRounding;
 use oriole_ptx::{Type, Word};
 use oriole_sass::{Mod, Op};
 
-/// Two bytes that say one for each number of a pair.
+/// Two scale bytes of 1.0, one for each element of a pair.
 const NO_SCALES: u32 = 0x7f7f;
 
-/// The bits that tf32 leaves out of a single.
+/// The bits of an f32 that tf32 keeps.
 const TF32_MASK: u32 = 0xffff_e000;
 
 impl Lower<'_> {
@@ -32,7 +32,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The rounding to an integral value, if one is asked for; to nearest even is no modifier of the machine.
+    /// The rounding to an integral value, if there is one; round to nearest even is the hardware default without a
+    /// modifier.
     fn integral(i: &Instruction) -> Option<Option<Mod>> {
         i.modifiers.at().map(|rounding| match rounding {
             IntegralRounding::Rni => None,
@@ -63,7 +64,7 @@ impl Lower<'_> {
             a
         };
         let a = self.in_register(a);
-        // Narrow integers are exact in single precision, so that no rounding is needed.
+        // Narrow integers are exact in f32, so no rounding is needed.
         let fast = to == Type::F32 && from.bits() <= 32 && (rounding.is_none() || from.bits() < 32);
         let destination = self.result(self.operand(i, 0)?, to)?;
         let saturate = i.modifiers.has(Word::Sat);
@@ -169,7 +170,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A conversion between scalar floating types, without saturation.
+    /// A conversion between scalar floating-point types, without saturation.
     fn float_value(&mut self, i: &Instruction, to: Type, from: Type, d: &[Value], a: &[Value]) -> Lowered {
         let ftz = i.modifiers.has(Word::Ftz);
         let rounding = Self::rounding(i);
@@ -215,7 +216,7 @@ impl Lower<'_> {
                 }
                 self.op(Op::F2FP, &mods, d[0], [Source::rz(), a[0].into()]);
             }
-            // Subnormal halves are normal singles.
+            // Subnormal bf16 values are normal f32 values.
             (Type::F32, Type::BF16) if ftz => {
                 self.op(Op::F2F, &[Mod::FTZ, Mod::F32, Mod::BF16_2], d[0], [a[0].into()]);
             }
@@ -236,8 +237,8 @@ impl Lower<'_> {
             _ => {
                 let mut mods = vec![first(to), second(from)];
                 mods.extend(rounding);
-                // Subnormal singles are far below the least half, but are numbers in bf16; and where a rounding goes away
-                // from zero, they become the least half.
+                // Subnormal f32 values are far below the smallest f16, but are representable in bf16; with a rounding
+                // away from zero they become the smallest f16.
                 mods.extend((ftz && to == Type::BF16 && from == Type::F32).then_some(Mod::FTZ));
                 let away = matches!(rounding, Some(Mod::RM | Mod::RP));
                 let flushes = ftz && away && (to, from) == (Type::F16, Type::F32);
@@ -253,14 +254,14 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A single without a subnormal number.
+    /// An f32 value with subnormals flushed to zero.
     fn flushed_single(&mut self, a: Value) -> Value {
         let flushed = self.b.r();
         self.op(Op::FMUL, &[Mod::FTZ], flushed, [a.into(), Source::imm(1f32.to_bits())]);
         flushed
     }
 
-    /// `d <- half`, or the greatest finite number of its sign where it is an infinity: its bits are one less.
+    /// `d <- half`, or the largest finite value of its sign where it is an infinity: its bits are one less.
     fn greatest_for_infinity(&mut self, d: Value, half: Value) {
         const INFINITY: u32 = 0x7c00;
         let [magnitude, less] = [self.b.r(), self.b.r()];
@@ -271,11 +272,11 @@ impl Lower<'_> {
         self.b.sel(d, less, half, infinite);
     }
 
-    /// `d <- narrowed`, or a zero of its sign where the double is too small for a normal single.
+    /// `d <- narrowed`, or a zero of its sign where the f64 value is below the smallest normal f32.
     ///
-    /// Whether it is too small is decided on the double rounded to 24 bits with unbounded exponent: to nearest,
-    /// what lies less than a quarter of the last subnormal's place below the smallest normal rounds up to it;
-    /// away from zero, everything above the number just below it does.
+    /// The test is on the f64 value rounded to 24 bits with unbounded exponent. To nearest, values within a quarter
+    /// ulp of the last subnormal below the smallest normal round up to it. Away from zero, everything above the float
+    /// just below it does.
     fn flush_narrowed(&mut self, d: Value, narrowed: Value, a: [Value; 2], rounding: Option<Mod>) {
         const NORMAL: [u32; 2] = [0, 0x3810_0000];
         let away: Option<[u32; 2]> = match rounding {
@@ -297,7 +298,7 @@ impl Lower<'_> {
             }
             (_, limit) => self.tuple(limit.unwrap_or(NORMAL).map(imm)),
         };
-        // Not less, or NaN: keep it.
+        // Greater or equal, or NaN: keep it.
         let keep = self.compare_double(Mod::GEU, Source::from(a).magnitude(), limit);
         let zero = self.b.r();
         self.b.and(zero, narrowed, 0x8000_0000u32);
@@ -319,7 +320,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Two narrow numbers to a pair of halves of `.bf16`, each times a power of two that a byte says.
+    /// Converts two narrow floats to a bf16x2 pair, each times a power of two given by a byte.
     fn unpack_and_scale(&mut self, i: &Instruction, from: Type) -> Lowered {
         let from_bytes = narrow_kind_second(from).ok_or_else(|| self.unsupported_form(i))?;
         let mut mods = vec![Mod::BF16, from_bytes, Mod::UNPACK_B];
@@ -340,7 +341,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Two narrow numbers, or scale factors, to a pair of halves.
+    /// Converts two narrow floats, or scale factors, to a pair of halves.
     fn unpack_bytes(&mut self, i: &Instruction, to: Type, from: Type) -> Lowered {
         if to == Type::BF16x2 && from != Type::UE8M0x2 {
             return self.unpack_and_scale(i, from);
@@ -368,7 +369,7 @@ impl Lower<'_> {
 
     fn pack_bytes(&mut self, i: &Instruction, to: Type, from: Type) -> Lowered {
         let mut mods: Vec<Mod> = narrow_kind(to).into_iter().chain(Self::rounding(i)).collect();
-        // Numbers of eight bits and less have no other way.
+        // FP8 and narrower conversions always saturate.
         let saturate = to != Type::UE8M0x2 || i.modifiers.has(Word::Satfinite);
         mods.extend(saturate.then_some(Mod::SATFINITE));
         mods.extend(i.modifiers.has(Word::Relu).then_some(Mod::RELU));
@@ -413,8 +414,8 @@ impl Lower<'_> {
             self.op(Op::F2FP, &mods, d, [a]);
             return Ok(());
         }
-        // To nearest, ties away: half of the last place is added to the magnitude, unless there is none to round. A
-        // NaN is quieted first, so that cutting it leaves it one.
+        // To nearest, ties away: add half an ulp to the magnitude, unless nothing is rounded. A NaN is quieted first,
+        // so that truncation keeps it a NaN.
         let value = self.b.r();
         self.op(Op::FADD, &[], value, [a, Source::rz().negated()]);
         let infinite = self.compare_magnitude(Mod::GEU, value, f32::INFINITY, false);
@@ -470,7 +471,7 @@ impl Lower<'_> {
     }
 }
 
-/// The same, where it names what is read.
+/// [`narrow_kind`] where it names the source.
 fn narrow_kind_second(ty: Type) -> Option<Mod> {
     Some(match ty {
         Type::E4M3x2 => Mod::E4M3_2,
@@ -483,7 +484,7 @@ fn narrow_kind_second(ty: Type) -> Option<Mod> {
     })
 }
 
-/// What the machine calls a pair of numbers of eight bits or less.
+/// The SASS modifier of a pair of FP8 or narrower floats.
 fn narrow_kind(ty: Type) -> Option<Mod> {
     Some(match ty {
         Type::E4M3x2 => Mod::E4M3,

@@ -7,7 +7,7 @@ use oriole_ori::{Pseudo, Source};
 use oriole_ptx::{Type, Word};
 use oriole_sass::Mod;
 
-/// Least and greatest value of an integer type, as numbers.
+/// Smallest and largest value of an integer type.
 fn range(ty: Type) -> (i128, i128) {
     let bits = ty.bits();
     if ty.is_signed() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }

@@ -1,7 +1,7 @@
-//! `cvt.rs`: rounding by bits that the program gives, as it gets them from a generator of random numbers.
+//! `cvt.rs`: stochastic rounding, with random bits that the program supplies.
 //!
-//! A pair takes them from the upper half of a word and keeps the lower half above what it makes; the next pair then finds the
-//! other random bits in the upper half, and the pair before it in the lower one.
+//! A pair takes them from the upper half of a word and keeps the lower half above its result; the next pair then
+//! finds the other random bits in the upper half, and the first result in the lower half.
 
 use crate::context::{Lower, Lowered};
 use oriole_hir::Instruction;

@@ -1,4 +1,4 @@
-//! Which family lowers an instruction. One arm is one fact; no instruction is emitted here.
+//! Dispatches an instruction to its family. One arm is one fact; no instruction is emitted here.
 
 use crate::context::{Lower, Lowered};
 use crate::half::half_of;

@@ -12,9 +12,9 @@ pub struct LowerError {
     pub code: Code,
     /// Ordinal of the instruction in the body, if one is at fault.
     pub statement: Option<u32>,
-    /// What is missing, as a clause without a full stop.
+    /// The unsupported construct, as a clause without a full stop.
     pub message: String,
-    /// How many instructions of the function it is about, the one named among them.
+    /// Count of affected instructions of the function, the named one included.
     pub count: u32,
 }
 
@@ -25,7 +25,7 @@ impl LowerError {
     }
 }
 
-/// The errors of one function, each told once with a count.
+/// The errors of one function, each reported once with a count.
 #[derive(Default)]
 pub(crate) struct Errors {
     list: Vec<LowerError>,

@@ -1,4 +1,4 @@
-//! Single-precision arithmetic and approximated functions.
+//! f32 arithmetic and approximate functions.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered};
@@ -12,14 +12,14 @@ use oriole_sass::{Mod, Op};
 /// The sign bit.
 pub(crate) const SIGN: u32 = 0x8000_0000;
 
-/// Smallest normal number.
+/// Smallest normal f32.
 const NORMAL: f32 = f32::MIN_POSITIVE;
 /// Above this the reciprocal is subnormal.
 const LARGE: f32 = 8.507_059e37;
-/// 1 / (2 pi), to which the machine's sine and cosine are scaled.
+/// 1 / (2 pi), the scale of the hardware's sine and cosine.
 const TURNS: f32 = 0.159_154_94;
 
-/// What the machine calls four narrow numbers of a type as the result, and in the second and third place.
+/// SASS modifiers of four packed narrow floats of a type as the result, and as the second and third operand.
 fn four_of(ty: Type) -> Option<[Mod; 3]> {
     Some(match ty {
         Type::E4M3x4 => [Mod::E4M3x4, Mod::E4M3x4_2, Mod::E4M3x4_3],
@@ -33,7 +33,7 @@ fn four_of(ty: Type) -> Option<[Mod; 3]> {
 }
 
 impl Lower<'_> {
-    /// Arithmetic on four numbers of eight bits or less, each rounded once.
+    /// Arithmetic on four packed FP8 or narrower floats, each rounded once.
     pub fn four_narrow(&mut self, i: &Instruction) -> Lowered {
         let to = self.ty(i, 0)?;
         let (op, types) = match i.opcode {
@@ -56,7 +56,7 @@ impl Lower<'_> {
         let mut sources = Vec::new();
         for (at, &ty) in types.iter().enumerate() {
             let word = self.word(self.operand(i, at + 1)?, ty)?;
-            // Numbers of four bits lie side by side, others in a byte each.
+            // FP4 elements are packed, others are in a byte each.
             let part = if ty == Type::E2M1x4 { Mod::N3210 } else { Mod::B3210 };
             let source = self.in_register(word).suffixed(part);
             let negates = at == 1 && i.opcode == Opcode::Sub;
@@ -67,7 +67,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// The rounding modifier of the machine, if the instruction rounds otherwise than to nearest.
+    /// The SASS rounding modifier, if the instruction does not round to nearest.
     pub fn rounding(i: &Instruction) -> Option<Mod> {
         match i.modifiers.at()? {
             // The last is done in integers; see `convert_tf32`.
@@ -100,7 +100,7 @@ impl Lower<'_> {
             let a = if i.opcode == Opcode::Abs { magnitude(a, SIGN) } else { minus_float(a, SIGN) };
             let a = self.in_register(a);
             let d = self.result_word(self.operand(i, 0)?, ty)?;
-            // Adding minus zero changes nothing but flushes and quiets.
+            // Adding minus zero only flushes and quiets.
             self.op(Op::FADD, &mods, d, [a, Source::rz().negated()]);
             return Ok(());
         }
@@ -142,7 +142,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `min` and `max` of three singles.
+    /// `min` and `max` of three f32 values.
     fn extreme_of_three(&mut self, i: &Instruction) -> Lowered {
         let mut mods = Self::float_mods(i);
         if i.modifiers.has(Word::NaN) {
@@ -168,8 +168,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `add`, `sub`, `fma` of singles whose first operands are halves: where the machine does not read halves they are
-    /// widened, which is exact.
+    /// `add`, `sub`, `fma` of f32 with f16 or bf16 first operands: where the hardware does not read those directly
+    /// they are widened, which is exact.
     pub fn mixed_singles(&mut self, i: &Instruction, half: Type) -> Lowered {
         let (op, of_halves) = match i.opcode {
             Opcode::Add | Opcode::Sub => (Op::FADD, Op::FHADD),
@@ -199,7 +199,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A half as a single.
+    /// Widens an f16 or bf16 value to f32.
     pub(crate) fn single_of_half(&mut self, d: Value, word: Source, half: Type) {
         if half == Type::BF16 {
             self.b.shl(d, word, 16u32);
@@ -208,7 +208,7 @@ impl Lower<'_> {
         }
     }
 
-    /// `add`, `sub`, `mul`, `fma` of two singles: at once, or each in its own register.
+    /// `add`, `sub`, `mul`, `fma` of f32x2: as one instruction, or as two.
     pub fn single_pairs(&mut self, i: &Instruction) -> Lowered {
         let (op, of_pairs) = match i.opcode {
             Opcode::Add | Opcode::Sub => (Op::FADD, Op::FADD2),
@@ -244,7 +244,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Two singles as an operand of an operation on pairs: one register is enough where both are the same.
+    /// An f32x2 operand: one register is enough where both elements are equal.
     fn pair_of_singles(&mut self, words: impl IntoIterator<Item = Source>) -> Source {
         let words: Vec<Source> = words.into_iter().collect();
         let same = words.iter().all(|word| *word == words[0]);
@@ -254,8 +254,8 @@ impl Lower<'_> {
         self.tuple(words).suffixed(Mod::F32x2).suffixed(Mod::HI_LO)
     }
 
-    /// True for a sum, difference or product that names no rounding mode: only then the language allows to fuse a
-    /// multiplication with the addition of its result.
+    /// True for an add, subtract or multiply without a rounding mode: only then PTX allows contraction of the
+    /// multiply with the add of its result.
     pub fn contractable(i: &Instruction) -> bool {
         matches!(i.opcode, Opcode::Add | Opcode::Sub | Opcode::Mul) && i.modifiers.at::<Rounding>().is_none()
     }
@@ -276,12 +276,12 @@ impl Lower<'_> {
         p
     }
 
-    /// A copy of `a` that is multiplied by `factor` where the predicate is `when`.
+    /// A copy of `a`, multiplied by `factor` where the predicate is `when`.
     fn scaled(&mut self, a: Value, factor: f32, p: Value, when: bool, ftz: bool) -> Value {
         self.adjusted(Op::FMUL, a, Source::imm(factor.to_bits()), p, when, ftz)
     }
 
-    /// A copy of `a` to which the operation is done where the predicate is `when`.
+    /// A copy of `a`, with the operation applied where the predicate is `when`.
     fn adjusted(&mut self, op: Op, a: Value, by: Source, p: Value, when: bool, ftz: bool) -> Value {
         let d = self.b.r();
         self.b.mov(d, a);
@@ -310,7 +310,7 @@ impl Lower<'_> {
         match i.opcode {
             Opcode::Sin | Opcode::Cos => {
                 let mut turns = a;
-                // The unit takes the angle in turns, and so does the form that says it.
+                // The unit takes the angle in turns, and so does the form with that modifier.
                 if !i.modifiers.has(Word::_2pi) {
                     turns = self.b.r();
                     let mods: &[Mod] = if ftz { &[Mod::RZ, Mod::FTZ] } else { &[Mod::RZ] };
@@ -356,7 +356,7 @@ impl Lower<'_> {
                 self.b.mov(d, result);
             }
             Opcode::Ex2 => {
-                // Below -126 the result is subnormal: half the exponent, then the square.
+                // Below -126 the result is subnormal: use half the exponent, then square.
                 let normal = self.b.p();
                 self.b
                     .op(Op::FSETP)
@@ -434,7 +434,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// The type of a floating instruction, packed singles excluded.
+    /// The type of a floating-point instruction, f32x2 excluded.
     pub fn float_type(&self, i: &Instruction) -> Result<Type, LowerError> {
         let ty = self.ty(i, 0)?;
         if ty == Type::F32x2 { Err(self.unsupported_form(i)) } else { Ok(ty) }

@@ -1,4 +1,4 @@
-//! Double-precision arithmetic.
+//! f64 arithmetic.
 
 use crate::context::{Lower, Lowered};
 use crate::operand::{imm, minus_float};
@@ -33,7 +33,7 @@ impl Lower<'_> {
             }
             _ => {}
         }
-        // One operand may be an immediate, the second or the third.
+        // One operand may be an immediate: the second or the third.
         let mut a = self.double(self.operand(i, 1)?, true)?;
         let mut b = self.double(self.operand(i, 2)?, true)?;
         if i.opcode == Opcode::Sub {
@@ -63,7 +63,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A double in registers: an immediate of its high word is moved there.
+    /// An f64 value in registers: an immediate of its high word is moved there.
     pub fn double_in_register(&mut self, source: Source) -> Source {
         match source.kind {
             SourceKind::Imm(high) => {
@@ -74,8 +74,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Minimum or maximum: the machine gives a predicate that chooses the first, and one that says that both are
-    /// NaN.
+    /// Min or max: the hardware gives a predicate that selects the first operand, and one for both being NaN.
     pub fn double_min_max(&mut self, d: [Value; 2], a: Source, b: Source, min: bool) {
         let [first, nan] = [self.b.p(), self.b.p()];
         self.b
@@ -141,7 +140,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A double that may be `RZ`, as two values.
+    /// An f64 value that may be `RZ`, as two values.
     fn double_zero(&mut self, source: Source) -> Source {
         match source.kind {
             SourceKind::Zero(_) => {
@@ -159,7 +158,7 @@ impl Lower<'_> {
         let high = self.high_word(&a);
         let result = self.b.r();
         self.op(Op::MUFU, &[function], result, [high.clone()]);
-        // A NaN whose set bits are all in the low word looks like an infinity to the unit.
+        // The unit takes a NaN whose set bits are all in the low word for an infinity.
         let nan = self.compare_double(Mod::NAN, a.clone(), a);
         let quiet = self.b.r();
         self.b.or(quiet, high, 0x0008_0000u32);
@@ -175,10 +174,10 @@ impl Lower<'_> {
         }
     }
 
-    /// `rsqrt.approx.f64`: the estimate of the multi-function unit, refined once to third order.
+    /// `rsqrt.approx.f64`: the estimate of the multi-function unit (`MUFU`), refined once to third order.
     ///
     /// With `e = 1 - a * y * y` the root's reciprocal is `y * (1 - e)^(-1/2)`, near `y + y * e * (1/2 + 3/8 e)`.
-    /// Subnormal inputs are scaled by an even power of two first. Zeros, infinities, negatives and NaN keep the
+    /// Subnormal inputs are first scaled by an even power of two. Zeros, infinities, negative values and NaN keep the
     /// estimate, which is exact there.
     fn double_root_reciprocal(&mut self, d: [Value; 2], a: Source) -> Lowered {
         let a = self.double_zero(a);
@@ -187,7 +186,7 @@ impl Lower<'_> {
         self.b.and(magnitude, high.clone(), 0x7fff_ffffu32);
         let small = self.b.p();
         self.b.isetp(small, Mod::LT, true, magnitude, 0x0010_0000u32);
-        // 2^54 up, 2^27 down again after the root.
+        // Scale up by 2^54, and the root down by 2^27.
         let scaled_up = self.b.pair();
         self.b.op(Op::DMUL).to_tuple(scaled_up).from(a.clone()).from(0x4350_0000u32).emit();
         let x = self.b.pair();
@@ -203,7 +202,7 @@ impl Lower<'_> {
         self.b.op(Op::DFMA).to_tuple(poly).from(error).from(three_eighths).from(0x3fe0_0000u32).emit();
         self.b.op(Op::DMUL).to_tuple(change).from(y).from(error).emit();
         self.b.op(Op::DFMA).to_tuple(refined).from(poly).from(change).from(y).emit();
-        // Positive, finite and not zero: exponent bits of the scaled number from 1 to 0x7fe, sign clear.
+        // Positive, finite and nonzero: exponent bits of the scaled value from 1 to 0x7fe, sign clear.
         let usual = self.b.p();
         self.b.iadd3(biased, x[1], 0xfff0_0000u32, Source::rz());
         self.b.isetp(usual, Mod::LT, true, biased, 0x7fe0_0000u32);
@@ -215,7 +214,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `p <- a (compare) b` of doubles.
+    /// `p <- a (compare) b` of f64.
     pub fn compare_double(&mut self, compare: Mod, a: Source, b: Source) -> Value {
         let p = self.b.p();
         self.b

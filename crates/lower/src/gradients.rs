@@ -1,5 +1,5 @@
-//! The level of a texture by derivatives of the coordinates, where no fetch of the machine takes them: it is the
-//! logarithm of the larger distance, in texels, between neighbouring points.
+//! Mip level of a texture by derivatives of the coordinates, where no fetch instruction takes them: the logarithm of
+//! the larger distance, in texels, between neighbouring points.
 
 use crate::context::Lower;
 use crate::operand::{imm, magnitude};
@@ -12,7 +12,7 @@ const SIGN: u32 = 1 << 31;
 const HALF: f32 = 0.5;
 
 impl Lower<'_> {
-    /// The level at which points that lie so far apart are a texel apart; for coordinates in texels a whole number.
+    /// The level at which points this far apart are a texel apart; an integer for coordinates in texels.
     pub fn level_of(
         &mut self,
         texture: &Source,
@@ -50,20 +50,20 @@ impl Lower<'_> {
         if place.is_float { level.into() } else { self.nearest_level(texture, level) }
     }
 
-    /// The number of the nearest level that the texture has: others read as zeros.
+    /// The nearest level that the texture has: others read as zeros.
     fn nearest_level(&mut self, texture: &Source, level: Value) -> Source {
         let [above, whole, level_number] = [self.b.r(), self.b.r(), self.b.r()];
         let [levels, last] = [self.b.r(), self.b.r()];
         self.levels_of(texture.clone(), levels);
         self.add(last, levels.into(), imm(u32::MAX));
         self.op(Op::FADD, &[], above, [level.into(), imm(HALF.to_bits())]);
-        // Unsigned numbers end at zero.
+        // Unsigned conversion clamps at zero.
         self.op(Op::F2I, &[Mod::U32, Mod::TRUNC, Mod::NTZ], whole, [above.into()]);
         self.min_max(&[Mod::U32], level_number, whole.into(), last.into(), Source::pt());
         level_number.into()
     }
 
-    /// The size of a texture in one direction, as a number.
+    /// The size of a texture in one direction.
     fn size_along(&mut self, texture: &Source, axis: OpaqueProperty) -> Source {
         let [size, number] = [self.b.r(), self.b.r()];
         self.size_of(texture.clone(), axis, Source::rz(), size);
@@ -71,7 +71,7 @@ impl Lower<'_> {
         number.into()
     }
 
-    /// The square of the distance that derivatives stand for, each multiplied by its factor.
+    /// The squared length of the derivatives, each multiplied by its factor.
     fn squared_distance(&mut self, derivatives: Vec<Source>, factors: Option<&[Source]>) -> Value {
         let mut sum: Option<Value> = None;
         for (index, part) in derivatives.into_iter().enumerate() {
@@ -94,8 +94,8 @@ impl Lower<'_> {
         sum.unwrap_or_else(|| self.b.r())
     }
 
-    /// Derivatives of a direction as those of the place on a face of the cube, times the largest coordinate. Of the largest
-    /// coordinate nothing is left, so that which face it is does not matter.
+    /// Derivatives of a direction as those of the point on a cube face, times the largest coordinate. The largest
+    /// coordinate itself cancels, so the face does not matter.
     fn along_the_face(&mut self, on_cube: &[Source], derivatives: Vec<Source>) -> Vec<Source> {
         let sizes: Vec<Source> = on_cube.iter().map(|c| magnitude(c.clone(), SIGN)).collect();
         let [two, all] = [self.b.r(), self.b.r()];

@@ -1,5 +1,5 @@
-//! Arithmetic of f16 and bf16, single and packed in pairs. A single half is the low half of its value; operations
-//! read it with `.H0_H0`, so that both halves of the result are the same.
+//! Arithmetic of f16 and bf16, scalar and packed (f16x2, bf16x2). A scalar is the low half of its value; operations
+//! read it with `.H0_H0`, so both halves of the result are equal.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered};
@@ -13,10 +13,10 @@ use oriole_sass::{Mod, Op};
 /// Sign bits of both halves.
 pub(crate) const SIGNS: u32 = 0x8000_8000;
 
-/// The not-a-number that a copy of a tensor writes for what is out of bounds, as the upper half of a single.
+/// The NaN that a bulk tensor copy writes for out-of-bounds elements, as the upper half of an f32.
 const OUT_OF_BOUNDS: u32 = 0x7ff7_0000;
 
-/// Which half-precision type.
+/// Selects f16 or bf16.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Half {
     /// bf16 in place of f16.
@@ -32,7 +32,7 @@ impl Half {
     }
 }
 
-/// The half-precision type, if it is one.
+/// The selector for `ty`, if it is f16 or bf16.
 pub(crate) fn half_of(ty: Type) -> Option<Half> {
     Some(match ty {
         Type::F16 => Half { bf16: false, packed: false },
@@ -44,7 +44,7 @@ pub(crate) fn half_of(ty: Type) -> Option<Half> {
 }
 
 impl Lower<'_> {
-    /// A source of a half-precision operation.
+    /// A source of an f16 or bf16 operation.
     pub fn half_source(&mut self, operand: &Operand, ty: Type) -> Result<Source, LowerError> {
         let packed = half_of(ty).is_some_and(|half| half.packed);
         let word = self.word(operand, ty)?;
@@ -73,7 +73,7 @@ impl Lower<'_> {
         mods
     }
 
-    /// `add`, `sub`, `mul`, `fma`, `min`, `max`, `abs`, `neg` of halves.
+    /// `add`, `sub`, `mul`, `fma`, `min`, `max`, `abs`, `neg` of f16 and bf16.
     pub fn half_arithmetic(&mut self, i: &Instruction) -> Lowered {
         let ty = self.ty(i, 0)?;
         let Some(half) = half_of(ty) else { return Err(self.unsupported_form(i)) };
@@ -121,8 +121,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `fma` of bf16 that is not rounded to nearest: as singles, of which the upper halves are taken. Rounding twice in
-    /// one direction is rounding once.
+    /// `fma` of bf16 that is not rounded to nearest: computed in f32, of which the upper half is taken. Rounding
+    /// twice in one direction is rounding once.
     fn directed_fma(&mut self, i: &Instruction, half: Half) -> Lowered {
         let ty = self.ty(i, 0)?;
         let rounding = match i.modifiers.at() {
@@ -168,7 +168,7 @@ impl Lower<'_> {
         self.write(self.operand(i, 0)?, ty, &[word])
     }
 
-    /// A product's half, or zero where a factor is what stands for elements out of bounds.
+    /// The upper half of a multiply result, or zero where a factor is the NaN that stands for out-of-bounds elements.
     fn unless_out_of_bounds(&mut self, half: Source, factors: [Source; 2]) -> Source {
         factors.into_iter().fold(half, |half, factor| {
             let (outside, kept) = (self.b.p(), self.b.r());
@@ -178,7 +178,7 @@ impl Lower<'_> {
         })
     }
 
-    /// The upper half of a single, one more where what is cut off lies in the direction of the rounding.
+    /// The upper half of an f32 value, incremented where the truncated part requires it for the rounding mode.
     fn upper_half(&mut self, value: Value, rounding: Mod) -> Source {
         let mut value = value;
         let away = match rounding {
@@ -223,7 +223,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `ex2.approx` and `tanh.approx` of halves; packed ones one after the other.
+    /// `ex2.approx` and `tanh.approx` of f16 and bf16; packed elements one after the other.
     pub fn half_function(&mut self, i: &Instruction, function: Mod) -> Lowered {
         let ty = self.ty(i, 0)?;
         let Some(half) = half_of(ty) else { return Err(self.unsupported_form(i)) };

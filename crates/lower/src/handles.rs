@@ -1,8 +1,9 @@
-//! Where handles of textures and surfaces live on chips that read them from uniform registers.
+//! Handles of textures and surfaces on chips that read them from uniform registers.
 //!
-//! Lowering leaves a handle in a general register. Here it moves to a uniform one where the whole warp makes it; where
-//! lanes may have different ones, a loop serves one of them at a time. What is the same for all lanes that execute
-//! the instruction but not made by the whole warp stays as it is: allocation moves it right before its use.
+//! Lowering leaves a handle in a general register. Here it moves to a uniform one where the whole warp computes it.
+//! Where lanes may have different handles, a waterfall loop handles one of them at a time. A handle that is uniform
+//! among the lanes that execute the instruction but not computed by the whole warp stays: allocation moves it right
+//! before its use.
 
 use oriole_chip::Chip;
 use oriole_ori::handle::{handle, make_uniform, replace_handle};
@@ -13,7 +14,7 @@ use oriole_ori::{
 use oriole_sass::{Mod, Op};
 use std::collections::BTreeMap;
 
-/// Places all handles. `uniform` says that uniform registers may live across blocks.
+/// Moves all handles. `uniform` says that uniform registers may be live across blocks.
 pub(crate) fn settle(function: &mut Function, chip: Chip, uniform: bool) {
     if !chip.uniform_handles() {
         return;
@@ -46,7 +47,7 @@ pub(crate) fn settle(function: &mut Function, chip: Chip, uniform: bool) {
             make_uniform(chip, &mut function.block_mut(block).instructions[index], register);
         }
     }
-    // From the last one on, so that the places of the others stay what they are.
+    // From the last one on, so that the indices of the others stay valid.
     for (block, index, value) in divergent.into_iter().rev() {
         one_at_a_time(function, block, index, value);
     }
@@ -62,11 +63,11 @@ fn has_calls(function: &Function) -> bool {
     function.blocks.iter().flat_map(|block| &block.instructions).any(|instruction| instruction.call.is_some())
 }
 
-/// Where a value is written.
+/// The definition of a value.
 struct Definition {
     block: BlockId,
     index: usize,
-    /// Which component of the first destination it is.
+    /// The component of the first destination.
     component: usize,
 }
 
@@ -90,7 +91,7 @@ fn definition(function: &Function, value: Value) -> Option<Definition> {
     found
 }
 
-/// True for what the whole warp loads from one place at once.
+/// True for a value that the whole warp loads from one location at once.
 fn is_loaded_by_all(function: &Function, divergence: &Divergence, value: Value) -> bool {
     let Some(at) = definition(function, value) else { return false };
     let load = &function.block(at.block).instructions[at.index];
@@ -106,7 +107,7 @@ fn make(function: &mut Function, chip: Chip, value: Value, register: Value) {
     let source = &function.block(at.block).instructions[at.index];
     let mut copy = Instruction::new(Pseudo::Copy, source.origin);
     let mut from = Source::value(value);
-    // A word of a constant bank needs no detour.
+    // A constant-bank word is loaded directly.
     if let (Opcode::Sass(Op::LDC), [only]) = (source.opcode, source.sources.as_slice())
         && let &SourceKind::Const { bank, base, offset } = &only.kind
     {
@@ -119,7 +120,8 @@ fn make(function: &mut Function, chip: Chip, value: Value, register: Value) {
     function.block_mut(at.block).instructions.insert(at.index + 1, copy);
 }
 
-/// Puts an instruction into a loop: each time round the lanes with the handle of one of them execute it and leave.
+/// Puts an instruction into a waterfall loop: in each iteration the lanes with the handle of one of them execute it
+/// and leave.
 fn one_at_a_time(function: &mut Function, block: BlockId, index: usize, value: Value) {
     let mut rest = function.block_mut(block).instructions.split_off(index);
     let mut instruction = rest.remove(0);

@@ -35,7 +35,7 @@ pub(crate) fn extended(immediate: Immediate, ty: Type) -> i64 {
     if ty.is_signed() { ((raw << (64 - width)) as i64) >> (64 - width) } else { raw as i64 }
 }
 
-/// A double rounded to nearest even in a narrower format of 16 bits.
+/// An f64 value rounded to nearest even in a narrower format of at most 16 bits.
 fn narrow(value: f64, exponent_bits: u32, mantissa_bits: u32) -> u64 {
     let bias = (1i64 << (exponent_bits - 1)) - 1;
     let sign = u64::from(value.is_sign_negative()) << (exponent_bits + mantissa_bits);
@@ -51,14 +51,14 @@ fn narrow(value: f64, exponent_bits: u32, mantissa_bits: u32) -> u64 {
         return sign | top;
     }
     let exponent = ((magnitude.to_bits() >> 52) as i64 - 1023).max(1 - bias);
-    // In units of the last place of the target format; exact, for scaling by a power of two loses nothing here.
+    // In ulps of the target format; exact, since scaling by a power of two is.
     let scaled = magnitude * 2f64.powi((i64::from(mantissa_bits) - exponent) as i32);
     let mut units = scaled.floor();
     let rest = scaled - units;
     if rest > 0.5 || (rest == 0.5 && units % 2.0 == 1.0) {
         units += 1.0;
     }
-    // A carry out of the mantissa runs into the exponent, which is what rounding up means.
+    // A carry out of the mantissa increments the exponent, which is correct for rounding up.
     let biased = ((exponent + bias - 1) as u64) << mantissa_bits;
     (sign | (biased + units as u64)).min(sign | top)
 }

@@ -1,4 +1,4 @@
-//! Integer arithmetic of 16 and 32 bits, packed halves, and carries. 64-bit arithmetic is in `integer64`.
+//! Integer arithmetic of 16 and 32 bits, packed 16-bit integers, and carries. 64-bit arithmetic is in `integer64`.
 
 use crate::context::{Lower, Lowered};
 use crate::operand::{complement, is_register, minus};
@@ -13,7 +13,7 @@ pub(crate) fn unsigned(ty: Type) -> &'static [Mod] {
     if ty.is_signed() { &[] } else { &[Mod::U32] }
 }
 
-/// What the machine calls sums of all parts of a word, whose sign counts where they are clamped.
+/// SASS modifiers of packed adds; the signedness matters where they saturate.
 fn parts_of(ty: Type, saturates: bool) -> Option<Vec<Mod>> {
     let parts = match ty {
         Type::U32 => Mod::_32,
@@ -27,7 +27,7 @@ fn parts_of(ty: Type, saturates: bool) -> Option<Vec<Mod>> {
 }
 
 impl Lower<'_> {
-    /// `add` and `sub` of integers up to 32 bits and of packed halves, without carry.
+    /// `add` and `sub` of integers up to 32 bits and of packed 16-bit integers, without carry.
     pub fn add_integer(&mut self, i: &Instruction) -> Lowered {
         let ty = self.ty(i, 0)?;
         let subtract = i.opcode == Opcode::Sub;
@@ -58,7 +58,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// The sum of each of the parts of two words.
+    /// Packed add of two words.
     fn add_parts(&mut self, i: &Instruction, parts: &[Mod], a: Source, b: Source) -> Lowered {
         if !self.takes(Op::VIADD, parts, 3) {
             return Err(self.unsupported_form(i));
@@ -94,10 +94,10 @@ impl Lower<'_> {
         self.clamp_sum(d, a, b, sum, subtract);
     }
 
-    /// `d <- sum`, or the end of the range that it left: `sum` is that of `a` and `b`, and perhaps a carry.
+    /// `d <- sum`, saturated: `sum` is `a + b`, possibly with a carry.
     fn clamp_sum(&mut self, d: Value, a: Source, b: Source, sum: Value, subtract: bool) {
         let [overflow, limit] = [self.b.r(), self.b.r()];
-        // The sign is wrong if both addends have one sign and the sum the other.
+        // Overflow: both addends have one sign and the sum the other.
         let table = if subtract { 0x24 } else { 0x18 };
         self.b.lop3(overflow, sum, a.clone(), b, table);
         let wrong = self.b.p();
@@ -121,8 +121,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A chain of additions with carry, one for each word. The first takes the carry if `takes`, the last gives it
-    /// if `gives`.
+    /// A chain of adds with carry, one for each word. The first uses the carry flag if `takes`, the last sets it if
+    /// `gives`.
     pub fn add_chain(
         &mut self,
         d: &[Value],
@@ -133,7 +133,7 @@ impl Lower<'_> {
         gives: bool,
     ) {
         let carry = self.carry();
-        // Between the words of one value the carry is a temporary, unless the last word leaves it behind.
+        // Between the words of one value the carry is a temporary; only the last word may leave it in the carry flag.
         let inner = if d.len() > 1 { self.b.p() } else { carry };
         let last = d.len() - 1;
         let mut sums = Vec::new();

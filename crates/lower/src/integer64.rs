@@ -7,7 +7,7 @@ use oriole_ptx::word::Part;
 use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::Mod;
 
-/// The modifier that says signedness of a 64-bit pseudo-operation.
+/// The signedness modifier of a 64-bit pseudo-operation.
 pub(crate) fn signedness_64(ty: Type) -> Mod {
     if ty.is_signed() { Mod::S64 } else { Mod::U64 }
 }

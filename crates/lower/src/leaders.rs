@@ -1,8 +1,8 @@
-//! Lanes take turns at instructions that a warp executes once, however many of its lanes are there.
+//! Waterfall loops for instructions that a warp executes once, however many of its lanes are active.
 //!
-//! Each lane that comes to a bulk copy means a copy of its own. Where it is known that one lane is there, because it was
-//! elected, the instruction stands as it is; so does one that may as well be done once, if all lanes mean the same. Round all
-//! others goes a loop: one of the lanes left is elected, executes the block of the instruction, and leaves.
+//! Each active lane of a bulk copy means a copy of its own. Where only one lane is known to be active, because it was
+//! elected, the instruction stays as it is; so does one that can be executed once if all lanes mean the same. All
+//! others get a loop: one of the remaining lanes is elected, executes the block of the instruction, and leaves.
 
 use oriole_ori::effects::gathers_warp;
 use oriole_ori::{
@@ -11,10 +11,10 @@ use oriole_ori::{
 };
 use oriole_sass::{Mod, Op};
 
-/// Conditions are followed through so many instructions.
+/// Most instructions through which a condition is followed.
 const DEPTH: u32 = 8;
 
-/// How often an instruction of the engine for bulk copies must be executed, given that all lanes mean the same.
+/// How often a bulk-copy engine instruction must be executed if all lanes have the same operands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Times {
     /// For every lane.
@@ -26,23 +26,24 @@ enum Times {
 fn times(instruction: &Instruction) -> Option<Times> {
     let Opcode::Sass(op) = instruction.opcode else { return None };
     match op {
-        // A barrier object counts the bytes of each, and a reduction adds each.
+        // An mbarrier counts the bytes of each lane, and a reduction adds each.
         Op::UBLKRED | Op::UTMALDG | Op::UTMAREDG => Some(Times::EachLane),
-        // Each asks for a cluster of its own.
+        // Each lane requests a cluster of its own.
         Op::UGETNEXTWORKID => Some(Times::EachLane),
-        // Each thread that comes to it asks for a product, a copy, or a signal of its own.
+        // Each thread requests an MMA, a copy, or a signal of its own.
         Op::UTCHMMA | Op::UTCQMMA | Op::UTCIMMA | Op::UTCOMMA | Op::UTCCP | Op::UTCSHIFT | Op::UTCBAR => {
             Some(Times::EachLane)
         }
         Op::UBLKCP if !instruction.mods.has(Mod::G) => Some(Times::EachLane),
-        // Lanes that arrive at a barrier object together and learn of one another, each with the same amount.
+        // Lanes that arrive at an mbarrier together and see one another's masks, each with the same count.
         Op::SYNCS if instruction.mods.has(Mod::TMASK) => Some(Times::Once),
         Op::UBLKCP | Op::UBLKPF | Op::UTMASTG | Op::UTMAPF | Op::UTMACCTL | Op::UMEMSETS => Some(Times::Once),
         _ => None,
     }
 }
 
-/// Puts loops round the instructions that need them. Each is in a block of its own that one block runs into.
+/// Builds waterfall loops around the instructions that need them. Each is in a block of its own that one block falls
+/// into.
 pub fn take_turns(function: &mut Function) {
     let alone = |id: BlockId| {
         let block = function.block(id);
@@ -74,7 +75,7 @@ pub fn take_turns(function: &mut Function) {
     }
 }
 
-/// Puts a loop round the block `body`, into which `before` runs.
+/// Builds a loop around the block `body`, into which `before` falls.
 fn wrap(function: &mut Function, before: BlockId, body: BlockId) {
     let origin = function.block(body).instructions[0].origin;
     let behind = function.block(body).successors[0];
@@ -97,7 +98,7 @@ fn wrap(function: &mut Function, before: BlockId, body: BlockId) {
     b.branch(Guard { value: any, negated: false }, head, behind);
 }
 
-/// Which conditions hold in one lane only.
+/// Conditions that hold in one lane only.
 struct Elections<'a> {
     function: &'a Function,
     cfg: &'a Cfg,
@@ -107,7 +108,7 @@ struct Elections<'a> {
 }
 
 impl Elections<'_> {
-    /// True if all ways to the block go by a branch that only an elected lane takes.
+    /// True if all paths to the block go through a branch that only an elected lane takes.
     fn one_lane_reaches(&self, block: BlockId) -> bool {
         let mut at = Some(block);
         while let Some(id) = at {
@@ -130,10 +131,10 @@ impl Elections<'_> {
         taken != otherwise && self.elects(from, guard.value, wanted, DEPTH)
     }
 
-    /// The instructions that write the value and their block, if no other block does and lanes that come to `block` have it from
-    /// one election: either `block` is the one, so that lanes that execute it apart, or at another time, have nothing to do with the
-    /// condition, or the whole warp executes the one together, be it that the warp was gathered in it, so that no lane has the value
-    /// from another time than the others.
+    /// The instructions that write the value and their block, if all are in one block and lanes that reach `block`
+    /// have the value from one election. Either it is `block` itself, so that lanes that execute it divergently or at
+    /// another time do not affect the condition. Or the whole warp executes the defining block together, or was
+    /// reconverged in it, so that no lane has the value of another time.
     fn writers(&self, block: BlockId, value: Value) -> Option<(BlockId, Vec<&Instruction>)> {
         let of = self.definitions.of(value);
         let &(home, _) = of.first()?;
@@ -173,7 +174,7 @@ impl Elections<'_> {
         self.elects(block, values[0], wanted != source.invert, depth - 1)
     }
 
-    /// A table of three predicates elects if it has the truth only where one of them has a truth that elects.
+    /// A LUT of three predicates elects if it is true only where one of them has an electing value.
     fn logic_elects(&self, block: BlockId, logic: &Instruction, wanted: bool, depth: u32) -> bool {
         let SourceKind::Literal(table) = logic.sources[3].kind else { return false };
         let allowed = |row: i64| {
@@ -193,7 +194,7 @@ impl Elections<'_> {
         })
     }
 
-    /// A comparison with zero elects if what is compared is set in an elected lane only.
+    /// A comparison with zero elects if its operand is nonzero in an elected lane only.
     fn comparison_elects(&self, block: BlockId, test: &Instruction, wanted: bool, depth: u32) -> bool {
         let [a, b, and] = [&test.sources[0], &test.sources[1], &test.sources[2]];
         if !test.mods.has(Mod::AND) || test.mods.has(Mod::EX) {
@@ -208,8 +209,7 @@ impl Elections<'_> {
         unequal && zero && a.as_plain_value().is_some_and(|value| self.is_set_by_one(block, value, depth - 1))
     }
 
-    /// True if the word is other than zero in one lane at most: zero at first, and then written under a condition that
-    /// elects.
+    /// True if the word is nonzero in at most one lane: zero at first, and then written under an electing condition.
     fn is_set_by_one(&self, block: BlockId, value: Value, depth: u32) -> bool {
         let Some((block, writers)) = self.writers(block, value).filter(|_| depth > 0) else { return false };
         let zero = |source: &Source| self.is_zero(source);
@@ -234,12 +234,13 @@ impl Elections<'_> {
         }
     }
 
-    /// True if the source is zero, perhaps from a register that nothing but a move of zero writes.
+    /// True if the source is zero, possibly in a register that is only written by moves of zero.
     fn is_zero(&self, source: &Source) -> bool {
         self.constant(source) == Some(0)
     }
 
-    /// True if a move of the block moves zero, perhaps from a register that was written last by a move of zero in the block.
+    /// True if a move of the block moves zero, perhaps from a register that was written last by a move of zero in the
+    /// block.
     fn reads_zero(&self, block: BlockId, reader: &Instruction) -> bool {
         let source = &reader.sources[0];
         let instructions = self.function.block(block).instructions.iter();
@@ -264,7 +265,7 @@ impl Elections<'_> {
             || is_wait && matches!(instruction.sources.as_slice(), [mask] if names_all(mask))
     }
 
-    /// The constant that the source is, perhaps in a register that nothing but a move of it writes.
+    /// The constant of the source, possibly in a register that is only written by moves of it.
     fn constant(&self, source: &Source) -> Option<u32> {
         let known = |source: &Source| match source.kind {
             SourceKind::Zero(_) => Some(0),
@@ -282,7 +283,7 @@ impl Elections<'_> {
     }
 }
 
-/// True if it does nothing but move its source.
+/// True if it only moves its source.
 fn is_move(instruction: &Instruction) -> bool {
     matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Copy) | Opcode::Sass(Op::MOV))
 }

@@ -1,22 +1,22 @@
 //! Lowering: a resolved PTX function becomes an Ori function in machine opcodes over virtual registers.
 //!
-//! It is the one place that knows what each PTX instruction means in SASS. It takes [`oriole_hir::Body`] and gives
-//! [`oriole_ori::Function`], not yet in SSA. No text of PTX, no physical register beyond those that the calling
-//! convention fixes, no latency and no optimization may enter; what is left whole for a later phase is one of
+//! It is the one place that knows the meaning of each PTX instruction in SASS. It takes [`oriole_hir::Body`] and
+//! returns [`oriole_ori::Function`], not yet in SSA. No PTX text, no physical register beyond those of the calling
+//! convention, no latency and no optimization may enter; an operation left whole for a later phase is one of
 //! [`oriole_ori::Pseudo`].
 //!
 //! # How PTX registers map
 //!
 //! A PTX register of up to 32 bits is one value of file R, a 64-bit one two, a 128-bit one four (low word first); a
-//! predicate is one value of file P. Registers of 8 and 16 bits live in the low bits of their value, and *the upper
-//! bits are undefined*: each use that depends on them extends first. The condition code of `add.cc` and its kin is
-//! one value of file P that holds the machine's carry (after a subtraction: no borrow).
+//! predicate is one value of file P. Registers of 8 and 16 bits are in the low bits of their value, and *the upper
+//! bits are undefined*: each use that depends on them extends first. The condition code of `add.cc` and similar is
+//! one value of file P that holds the hardware carry (after a subtraction: no borrow).
 //!
 //! # Guards
 //!
 //! A guarded PTX instruction guards the Ori instructions that write PTX registers, touch memory, or act on other
-//! threads. What only feeds them goes unguarded into temporaries. Where the expansion has control flow of its own,
-//! a branch goes round all of it.
+//! threads. Instructions that only feed them write temporaries and are unguarded. Where the expansion has control
+//! flow of its own, a branch skips all of it.
 
 mod async_copy;
 mod atomics;
@@ -80,7 +80,7 @@ use oriole_options::LowerOptions;
 use oriole_ori::{BlockId, Cfg, Divergence, File, Function, Opcode, values_across_blocks};
 use oriole_sass::Op;
 
-/// What lowering depends on beside the function.
+/// Inputs of lowering besides the function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Environment {
     /// The chip that code is made for.
@@ -91,12 +91,12 @@ pub struct Environment {
 
 /// Lowers one function.
 ///
-/// The function comes out in canonical form: blocks in RPO, unreachable ones left out. It is not in SSA: a value may
-/// be written several times.
+/// The result is in canonical form: blocks in RPO, without unreachable ones. It is not in SSA: a value may be written
+/// several times.
 ///
 /// # Errors
 ///
-/// Every instruction, operand or construct that the back end does not support, or a chip that it does not know.
+/// Every instruction, operand or construct without back-end support, or an unknown chip.
 pub fn lower(body: &Body, environment: &Environment) -> Result<Function, Vec<LowerError>> {
     let function = attempt(body, environment, true)?;
     let (mut function, uniform) = if writes_uniform_in_parts(&function) {
@@ -119,8 +119,8 @@ fn attempt(body: &Body, environment: &Environment, uniform: bool) -> Result<Func
     Ok(function)
 }
 
-/// True if a uniform register is written where only a part of the warp may be, and read in another block: another part
-/// could overwrite it before. The lanes that `REDUX` and `CREDUX` take together must be all of its mask.
+/// True if a uniform register is written where only a subset of the warp may execute, and read in another block:
+/// other lanes could overwrite it before. The lanes that `REDUX` and `CREDUX` combine must be all of its mask.
 fn writes_uniform_in_parts(function: &Function) -> bool {
     let crosses = values_across_blocks(function);
     let is_uniform = |value| matches!(function.file(value), File::UR | File::UP);
@@ -135,7 +135,7 @@ fn writes_uniform_in_parts(function: &Function) -> bool {
     };
     let writers: Vec<BlockId> = function.block_ids().filter(writes).collect();
     let cfg = Cfg::new(function);
-    // The whole warp begins the entry; usually no other block writes uniform registers.
+    // The whole warp executes the entry; usually no other block writes uniform registers.
     if writers.iter().all(|&block| block == BlockId(0)) && cfg.predecessors(BlockId(0)).is_empty() {
         return false;
     }

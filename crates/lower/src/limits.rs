@@ -1,6 +1,6 @@
 //! Bounds: how many registers the directives of a kernel leave each thread, and how large a frame may be.
 //!
-//! They are apart from the rest because a callee's registers depend on the first, and on nothing else of the kernel.
+//! They are separate because a callee's registers depend on the register limit, and on nothing else of the kernel.
 
 use crate::LowerError;
 use oriole_chip::Chip;
@@ -27,29 +27,30 @@ pub fn frame(function: &Function) -> Result<(), LowerError> {
     Err(LowerError::new(Code::TooLarge, None, message))
 }
 
-/// Fewest registers that a thread is left with, whatever the directives say.
+/// Minimum registers of a thread, whatever the directives say.
 const FEWEST: u32 = 24;
 
-/// The most registers that a thread starts with, as far as the source says; `None` if it says nothing. Where parts of a kernel
-/// change their number nobody starts with more than the most that a part asks for: who asks for more has fewer before.
+/// The most registers that a thread starts with, as far as the source says; `None` if it says nothing. Where parts of
+/// a kernel change the count, no thread starts with more than the largest request: a thread that requests more had
+/// fewer before.
 pub fn register_limit(body: &Body, chip: Chip) -> Option<u16> {
     let cap = register_cap(body, chip)?;
     Some(most_asked(body).map_or(cap, |asked| cap.min(asked.max(FEWEST as u16))))
 }
 
-/// The most registers that `.maxnreg` and the bounds on threads leave a thread; `None` if they say nothing. Where both
-/// do, the fewer: a block of as many threads as the kernel grants can be launched.
+/// The most registers that `.maxnreg` and the bounds on threads allow a thread; `None` if they say nothing. With
+/// both, the smaller: a block of as many threads as the kernel permits can be launched.
 pub fn register_cap(body: &Body, chip: Chip) -> Option<u16> {
     let directives = &body.directives;
     let threads = directives.block_threads();
     let most = u32::from(chip.register_files().general.count);
     let stated = directives.maxnreg.map(|registers| registers.max(FEWEST));
     let fit = threads.zip(chip.limits()).and_then(|(threads, limits)| {
-        // Bounds beyond what an SM holds are not to be had with few registers either, and bind nobody.
+        // Bounds beyond the capacity of an SM cannot be met with few registers either, and are ignored.
         let asked = directives.minnctapersm.unwrap_or(1).max(1);
         let blocks = [asked, 1].into_iter().find(|&blocks| limits.holds(blocks, threads))?;
-        // All threads of the blocks that must fit at a time share the registers of one SM. A warp is the smallest
-        // piece, and each quarter of the SM holds its share of the warps in its share of the registers.
+        // All threads of the resident blocks share the registers of one SM. The allocation unit is a warp, and each
+        // quarter of the SM holds its share of the warps in its share of the registers.
         let warps = threads.div_ceil(limits.warp_threads) * blocks;
         let resident = warps
             .div_ceil(limits.warp_granularity)
@@ -61,7 +62,7 @@ pub fn register_cap(body: &Body, chip: Chip) -> Option<u16> {
     stated.into_iter().chain(fit).min().map(|limit| limit.min(most) as u16)
 }
 
-/// The most registers that a part of the kernel asks for, if parts change their number.
+/// The largest register request in the kernel, if it changes the count.
 fn most_asked(body: &Body) -> Option<u16> {
     let counts = body.statements.iter().filter_map(|statement| match statement {
         Statement::Instruction(i) if i.opcode == Opcode::Setmaxnreg => match i.operands.first() {

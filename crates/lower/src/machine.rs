@@ -1,4 +1,5 @@
-//! Operations that chips write in different ways. Each asks which opcodes and forms the chip has, never which chip it is.
+//! Operations with different encodings on different chips. The code checks for opcodes and forms of the chip, never
+//! for the chip itself.
 
 use crate::context::Lower;
 use crate::sparse::LOWER_HALVES;
@@ -16,13 +17,13 @@ impl Lower<'_> {
         form::table(self.chip).is_some_and(|forms| legal(forms, op, mods, operands).is_some())
     }
 
-    /// True if the opcode takes these modifiers with so many general registers, the result among them.
+    /// True if the opcode takes these modifiers with `registers` general registers, the result included.
     pub fn takes(&self, op: Op, mods: &[Mod], registers: usize) -> bool {
         let operands = vec![Operand::plain(OperandKind::Reg(0)); registers];
         self.is_legal(op, &Mods::of(mods), &operands)
     }
 
-    /// The same for a product of a sparse matrix, whose last operands are a word and a number.
+    /// [`Self::takes`] for a sparse MMA, whose last operands are a word and a literal.
     pub fn takes_sparse(&self, op: Op, mods: &[Mod]) -> bool {
         let mut operands = vec![Operand::plain(OperandKind::Reg(0)); 5];
         operands.push(Operand::plain(OperandKind::Imm(0)));
@@ -31,8 +32,8 @@ impl Lower<'_> {
         self.is_legal(op, &mods, &operands)
     }
 
-    /// `d <- min(a, b)` where `least` is true, else the maximum. `U32` says that the numbers are unsigned; packed halves
-    /// are taken one by one and a lower bound of zero is a second step where there is no `VIMNMX`.
+    /// `d <- min(a, b)` where `least` is true, else the max. `U32` means unsigned; packed 16-bit integers are handled
+    /// one by one and a lower bound of zero is a second step where there is no `VIMNMX`.
     pub fn min_max(&mut self, mods: &[Mod], d: Value, a: Source, b: Source, least: Source) {
         let op = on_chip(self.chip, Op::VIMNMX);
         if op != Op::VIMNMX && mods.iter().any(|&it| matches!(it, Mod::S16x2 | Mod::U16x2)) {
@@ -49,7 +50,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The same of two 16-bit integers in a word, each widened to 32 bits.
+    /// [`Self::min_max`] of two packed 16-bit integers, each widened to 32 bits.
     fn min_max_of_halves(&mut self, mods: &[Mod], d: Value, a: Source, b: Source, least: Source) {
         let signed = mods.contains(&Mod::S16x2);
         let mut each: Vec<Mod> = if signed { Vec::new() } else { vec![Mod::U32] };
@@ -74,7 +75,7 @@ impl Lower<'_> {
             self.op(Op::VIADD, &[Mod::_16x2], d, [a, sign(b)]);
             return;
         }
-        // The upper sum is made without the lower half of `b`, so that nothing is carried into it.
+        // The upper add excludes the lower half of `b`, so that nothing carries into it.
         let b = self.in_register(b);
         let [low, upper, high] = [self.b.r(), self.b.r(), self.b.r()];
         self.b.and(upper, b.clone(), 0xffff_0000u32);
@@ -83,7 +84,7 @@ impl Lower<'_> {
         self.b.prmt(d, low, 0x7610u32, high);
     }
 
-    /// `d <- |a - b| + c`. `U32` says that the numbers are unsigned.
+    /// `d <- |a - b| + c`. `U32` means unsigned.
     pub fn add_distance(&mut self, mods: &[Mod], d: Value, a: Source, b: Source, c: Source) {
         if self.has(Op::VABSDIFF) {
             self.op(Op::VABSDIFF, mods, d, [a, b, c]);
@@ -96,7 +97,7 @@ impl Lower<'_> {
         self.op(Op::IADD3, &[], d, [greatest.into(), Source::value(least).negated(), c]);
     }
 
-    /// `d <- a` as a single, where no rounding but to nearest is asked for.
+    /// Converts an integer to f32, rounded to nearest.
     pub fn integer_to_single(&mut self, d: Value, signed: bool, a: Source) {
         if self.has(Op::I2FP) {
             self.op(Op::I2FP, &[Mod::F32, if signed { Mod::S32 } else { Mod::U32 }], d, [a]);
@@ -110,17 +111,17 @@ impl Lower<'_> {
         on_chip(self.chip, Op::REDG)
     }
 
-    /// The modifiers of `F2FP` that packs two singles as halves of this type.
+    /// The modifiers of `F2FP` that packs two f32 values as this 16-bit type.
     pub fn packing(&self, half: Mod) -> Vec<Mod> {
         let named = vec![half, Mod::F32, Mod::PACK_AB];
         if self.takes(Op::F2FP, &named, 3) {
             return named;
         }
-        // There the type of the sources is not said, and that of the result only where it is no IEEE half.
+        // There the type of the sources is implicit, and that of the result is named only where it is not f16.
         [(half != Mod::F16).then_some(half), Some(Mod::PACK_AB)].into_iter().flatten().collect()
     }
 
-    /// Two singles as halves in one word.
+    /// Packs two f32 values as 16-bit floats in one word.
     pub fn halves_of(&mut self, high: Source, low: Source) -> Value {
         let d = self.b.r();
         if self.has(Op::F2FP) {
@@ -137,8 +138,8 @@ impl Lower<'_> {
         d
     }
 
-    /// Gives accesses what some chips want to be said of each: the scope, which is the system where an access is ordered
-    /// with nothing, and the `.U` of loads from shared memory, without which other compilers write none.
+    /// Adds modifiers that some chips require on each access: the scope (the system for weak accesses), and the `.U`
+    /// of loads from shared memory, which ptxas always writes.
     pub fn complete_accesses(&mut self) {
         let (names_scopes, marks_loads) = (!self.loads(Op::LDG, Mod::E), self.loads(Op::LDS, Mod::U));
         if !names_scopes && !marks_loads {
@@ -177,7 +178,7 @@ impl Lower<'_> {
         self.is_legal(Op::LDG, &Mods::of(&[Mod::E, Mod::_256, Mod::ENL2]), &[group.clone(), group, place])
     }
 
-    /// What a sum of halves with the precision of singles is called where copies are read and added up.
+    /// SASS modifier of an f16 add with f32 precision in multimem reductions.
     pub fn exact_sum(&self) -> Mod {
         let place = OperandKind::Memory { descriptor: None, base: Some(0), uniform: Some(0), offset: 0 };
         let mut operands = [Operand::plain(OperandKind::Reg(0)), Operand::plain(place)];

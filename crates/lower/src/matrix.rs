@@ -1,8 +1,8 @@
-//! Products of matrices that a warp holds, and the moves that feed them: `mma`, `ldmatrix`, `stmatrix`, `movmatrix`.
+//! Warp-level matrix multiplies and the moves that feed them: `mma`, `ldmatrix`, `stmatrix`, `movmatrix`.
 //!
-//! The registers of a fragment are one operand of the machine instruction. What a chip has no instruction for is made of
-//! those that it has: the order of the terms of an integer product is free, and so is which bits of a register are a term,
-//! as long as both factors agree.
+//! The registers of a fragment are one operand of the SASS instruction. Shapes that a chip lacks are built from those
+//! that it has. The order of the terms of an integer dot product is free, and so is the assignment of register bits
+//! to terms, as long as both factors agree.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
@@ -17,16 +17,16 @@ use smallvec::SmallVec;
 /// The words of a fragment, lowest register first.
 pub(crate) type Fragment = SmallVec<[Source; 8]>;
 
-/// Which elements of the left factor a sparse product has.
+/// Sparsity metadata: the elements that the left factor has.
 #[derive(Clone)]
 pub(crate) struct Metadata {
     /// The word of indices.
     pub word: Source,
-    /// Which lanes have the ones that count.
+    /// Selects the lanes whose metadata counts.
     pub selector: u8,
 }
 
-/// A product as PTX says it, with its operands in registers.
+/// A PTX matrix multiply with its operands in registers.
 #[derive(Clone)]
 pub(crate) struct Product {
     pub shape: MatrixShape,
@@ -36,7 +36,7 @@ pub(crate) struct Product {
     pub b: Fragment,
     pub c: Fragment,
     pub d: Words,
-    /// That of a sparse product.
+    /// For a sparse multiply.
     pub metadata: Option<Metadata>,
 }
 
@@ -72,7 +72,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// The last two operands of a sparse product.
+    /// The last two operands of a sparse multiply.
     fn metadata(&mut self, i: &Instruction) -> Result<Metadata, LowerError> {
         let word = self.word(self.operand(i, 4)?, Type::B32)?;
         let Operand::Immediate(Immediate::Integer(selector)) = *self.operand(i, 5)? else {
@@ -90,7 +90,7 @@ impl Lower<'_> {
         Ok(words)
     }
 
-    /// A product that the language knows as one, by the types of its factors.
+    /// A PTX matrix multiply, by the types of its factors.
     pub fn product(&mut self, i: &Instruction, p: Product) -> Lowered {
         let has = |word| i.modifiers.has(word);
         match p.types {
@@ -113,7 +113,7 @@ impl Lower<'_> {
         }
     }
 
-    /// One machine instruction: the fragments as they are.
+    /// One SASS instruction: the fragments unchanged.
     pub fn emit_product(
         &mut self,
         op: Op,
@@ -131,7 +131,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A product of the first half of the depth, and one of the second half on top of it.
+    /// An MMA of the first half of the depth, and one that accumulates the second half.
     pub fn product_in_halves(&mut self, i: &Instruction, p: Product) -> Lowered {
         let shape = MatrixShape { depth: p.shape.depth / 2, ..p.shape };
         let Product { types, metadata, .. } = p.clone();
@@ -147,7 +147,7 @@ impl Lower<'_> {
         self.product(i, Product { shape, types, a, b, c: sum, d: p.d, metadata })
     }
 
-    /// True if the chip has such a product of integers, whose factors name their orders.
+    /// True if the chip has such an integer MMA, whose factors name their layouts.
     fn multiplies_integers(&self, mods: &[Mod], sparse: bool) -> bool {
         let mut mods = Mods::of(mods);
         let mut operands = vec![MachineOperand::plain(OperandKind::Reg(0)); 4];
@@ -161,7 +161,7 @@ impl Lower<'_> {
         self.is_legal(Op::IMMA, &mods, &operands)
     }
 
-    /// Halves, `.bf16` and `.tf32`.
+    /// f16, bf16 and tf32.
     fn float_product(&mut self, i: &Instruction, p: Product) -> Lowered {
         let mods = float_mods(&p).ok_or_else(|| self.unsupported_form(i))?;
         if p.metadata.is_none() && p.shape.depth > 8 && !self.takes(Op::HMMA, &mods, 4) {
@@ -172,8 +172,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// 8-bit numbers where the chip has no products of them: they become halves, the two lower ones of each register and
-    /// the two upper ones. Two products follow one another, and `c` comes last.
+    /// FP8 where the chip has no such MMA: the elements are converted to f16, the two lower ones of each register and
+    /// the two upper ones. Two MMAs follow one another, and `c` is added last.
     fn narrow_float_product(&mut self, i: &Instruction, p: Product) -> Lowered {
         if self.has(Op::QMMA) {
             return self.byte_float_product(i, p);
@@ -213,7 +213,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// The two lower or the two upper 8-bit numbers of each word as halves.
+    /// The two lower or the two upper FP8 elements of each word as f16.
     fn unpacked(&mut self, words: &Fragment, ty: Type, upper: bool) -> Source {
         let kind = if ty == Type::E4M3 { Mod::E4M3_2 } else { Mod::E5M2_2 };
         let mut halves = Fragment::new();
@@ -227,7 +227,7 @@ impl Lower<'_> {
         self.tuple(halves)
     }
 
-    /// 8-bit numbers on a chip that multiplies them.
+    /// FP8 on a chip with an MMA for it.
     fn byte_float_product(&mut self, i: &Instruction, p: Product) -> Lowered {
         let size = match (p.shape.depth, p.metadata.is_some()) {
             (16, false) => Mod::_16816,
@@ -242,7 +242,7 @@ impl Lower<'_> {
         };
         let mods = [size, sum, left, right];
         let [a, b, c] = [self.tuple(p.a), self.tuple(p.b), self.tuple(p.c)];
-        // Some chips say how the factors lie.
+        // Some chips name the layouts of the factors.
         let bare = match p.metadata {
             None => self.takes(Op::QMMA, &mods, 4),
             Some(_) => self.takes_sparse(Op::QMMA, &mods),
@@ -280,7 +280,7 @@ impl Lower<'_> {
         let [a, b, c] = [1, 2, 3].map(|index| self.fragment(i, index, word));
         let (a, b, c) = (self.tuple(a?), self.tuple(b?), self.tuple(c?));
         let metadata = if sparse { Some(self.metadata(i)?) } else { None };
-        // Metadata and selector come before the scale factors of both factors, each with its places behind it.
+        // Metadata and selector come before the scale factors of both factors, each followed by its positions.
         let first = if sparse { 6 } else { 4 };
         let [scale_a, scale_b] = [first, first + 2].map(|index| self.operand(i, index).cloned());
         let [scale_a, scale_b] = [self.word(&scale_a?, word)?, self.word(&scale_b?, word)?];
@@ -312,15 +312,15 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Which lanes have the scale factors of a product, and where in a register they begin, in a uniform register: the byte of
-    /// those of `a` in two bits, which pair of lanes in one; then the byte of those of `b`, and which lane, in two each.
+    /// Positions of the scale factors of an MMA, in a uniform register. For `a`: the byte in two bits, and the pair
+    /// of lanes in one. For `b`: the byte and the lane, in two bits each.
     fn places_of_scales(
         &mut self,
         i: &Instruction,
         [of_a, of_b]: [usize; 2],
         factors: u32,
     ) -> Result<Source, LowerError> {
-        // As many factors as there are begin where they can.
+        // Mask of the byte position, which is aligned to the count of factors.
         let bytes = 4 - factors;
         let mut known = 0;
         let mut others = Vec::new();
@@ -357,7 +357,7 @@ impl Lower<'_> {
         Ok(places.into())
     }
 
-    /// Doubles.
+    /// f64.
     fn double_product(&mut self, i: &Instruction, p: Product, rounding: Option<Mod>) -> Lowered {
         let shape = match (p.shape.rows, p.shape.depth) {
             (8, 4) if self.takes(Op::DMMA, &[Mod::_884], 4) => Mod::_884,
@@ -398,7 +398,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// The product with as many rows again, which are zero.
+    /// The multiply with twice the rows; the added ones are zero.
     fn with_more_rows(&mut self, p: Product) -> Product {
         let shape = MatrixShape { rows: 2 * p.shape.rows, ..p.shape };
         let zeros = |words: &Fragment| -> Fragment {
@@ -409,7 +409,7 @@ impl Lower<'_> {
         Product { shape, a, c, d, ..p }
     }
 
-    /// A product for the upper half of the rows, and one for the lower half.
+    /// An MMA for the upper half of the rows, and one for the lower half.
     fn product_of_few_rows(&mut self, i: &Instruction, p: Product) -> Lowered {
         let shape = MatrixShape { rows: p.shape.rows / 2, ..p.shape };
         for lower in [false, true] {
@@ -425,7 +425,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Four-bit integers: a product of bytes for the even ones and another one for the odd ones.
+    /// Four-bit integers: an 8-bit MMA for the even elements and another one for the odd ones.
     fn nibble_product(&mut self, i: &Instruction, p: Product, saturates: bool) -> Lowered {
         let [_, left, right] = p.types;
         let signs = [left.is_signed(), right.is_signed()];
@@ -435,7 +435,7 @@ impl Lower<'_> {
             self.emit_product(Op::IMMA, &mods, &p.d, operands, p.metadata);
             return Ok(());
         }
-        // Half of the depth in each product; the registers of a fragment are those of the same half.
+        // Each MMA has half of the depth; the registers of a fragment are those of one half.
         let shape = MatrixShape { depth: p.shape.depth / 2, ..p.shape };
         let mods = byte_mods(shape, sparse, signs, false).ok_or_else(|| self.unsupported_form(i))?;
         if !sparse && shape.rows == 8 && !self.multiplies_integers(&mods, false) {
@@ -457,7 +457,7 @@ impl Lower<'_> {
             sum = d;
         }
         if saturates {
-            // No sum of products leaves the word; only the addition of `c` can.
+            // No dot product overflows the word; only the add of `c` can.
             for ((&d, c), word) in p.d.iter().zip(p.c).zip(sum) {
                 self.add_saturating(d, c, word.into(), false);
             }
@@ -465,7 +465,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Modifiers of a product of four-bit integers; `None` where the chip has none.
+    /// Modifiers of a four-bit integer MMA; `None` where the chip has none.
     fn nibble_mods(
         &self,
         shape: MatrixShape,
@@ -507,8 +507,8 @@ impl Lower<'_> {
         d.into()
     }
 
-    /// Bits: the machine counts those of a conjunction. A difference is that of each factor with the other one's
-    /// complement.
+    /// 1-bit MMA: the hardware counts the bits of an AND. An XOR is each factor ANDed with the complement of the
+    /// other.
     fn bit_product(&mut self, i: &Instruction, p: Product, differ: bool) -> Lowered {
         let shape = match (p.shape.rows, p.shape.depth) {
             (8, 128) => Mod::_88128,
@@ -539,8 +539,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Bits where no instruction multiplies them: each is a byte of products of bytes. Two of the eight bits of a byte are
-    /// the two halves of a product's depth.
+    /// 1-bit multiply where no MMA exists: each bit becomes a byte of an 8-bit MMA. Two of the eight bits of a byte
+    /// are the two halves of an MMA's depth.
     fn bit_product_of_bytes(&mut self, i: &Instruction, p: Product, differ: bool) -> Lowered {
         if p.shape.rows == 8 {
             let p = self.with_more_rows(p);
@@ -580,7 +580,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// One bit of each byte of a word, as a number.
+    /// One bit of each byte of a word, as an integer.
     fn bit_of_bytes(&mut self, word: Source, bit: u32) -> Source {
         if matches!(word.kind, SourceKind::Zero(_)) {
             return word;
@@ -635,7 +635,7 @@ impl Lower<'_> {
         let count = self.matrix_count(i)?;
         let address = self.row_address(i, 0)?;
         let words = self.fragment(i, 1, Type::B32)?;
-        // Zeros lie in registers as well: the operand is a tuple of as many as there are matrices.
+        // Zeros are in registers as well: the operand is a tuple of as many words as there are matrices.
         let words: Words = words.into_iter().map(|word| self.value_of(word)).collect();
         let memory = Self::memory_info(Space::Shared, false, true, false);
         let mods = move_mods(i, count);
@@ -666,12 +666,12 @@ impl Lower<'_> {
     }
 }
 
-/// The operands of a product whose words say how its factors lie.
+/// The operands of an MMA whose modifiers name the layouts of its factors.
 fn factors(a: Source, b: Source, c: Source) -> [Source; 3] {
     [a.suffixed(Mod::ROW), b.suffixed(Mod::COL), c]
 }
 
-/// Modifiers of a product of halves, `.bf16` or `.tf32`; `None` if there is no such instruction.
+/// Modifiers of an f16, bf16 or tf32 MMA; `None` if there is no such instruction.
 fn float_mods(p: &Product) -> Option<SmallVec<[Mod; 3]>> {
     let [to, left, _] = p.types;
     let size = match (left, p.shape.depth, p.metadata.is_some()) {
@@ -694,7 +694,7 @@ fn float_mods(p: &Product) -> Option<SmallVec<[Mod; 3]>> {
     (p.shape.rows == 16).then(|| [Some(size), Some(sum), factors].into_iter().flatten().collect())
 }
 
-/// Modifiers of a product of bytes; `None` if there is no such instruction.
+/// Modifiers of an 8-bit integer MMA; `None` if there is no such instruction.
 fn byte_mods(
     shape: MatrixShape,
     sparse: bool,
@@ -737,7 +737,7 @@ fn move_mods(i: &Instruction, count: MatrixCount) -> SmallVec<[Mod; 3]> {
     [Some(numbers), Some(layout), count].into_iter().flatten().collect()
 }
 
-/// What the machine calls a factor of eight bits or less, on the left and on the right.
+/// The SASS modifiers of an FP8 or narrower factor, on the left and on the right.
 fn narrow_factor(ty: Type) -> Option<[Mod; 2]> {
     Some(match ty {
         Type::E4M3 => [Mod::E4M3, Mod::E4M3_2],

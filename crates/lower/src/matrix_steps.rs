@@ -1,10 +1,10 @@
-//! Products of matrices on chips that multiply in steps: `HMMA.884` makes four products of eight by four by eight halves,
-//! one in each quarter of a warp, and each of its two or four steps a pair of registers of the sum.
+//! Matrix multiplies on chips that compute them in steps: `HMMA.884` computes four 8x4x8 f16 MMAs, one in each
+//! quarter of a warp; each of its two or four steps computes a register pair of the accumulator.
 //!
-//! A quarter is lanes `4q..4q + 4` and `4q + 16..4q + 20`. Tiles of `wmma` are laid out so that each quarter has the rows
-//! and columns of its part of the sum: of a factor whose lines are neighbours in memory a lane has a line, of another
-//! one four elements of four lines. What a register of `wmma` holds is the compiler's business, so that both orders of a
-//! factor need no transposition.
+//! A quarter is lanes `4q..4q + 4` and `4q + 16..4q + 20`. Tiles of `wmma` are laid out so that each quarter has the
+//! rows and columns of its part of the accumulator. Of a factor whose lines are contiguous in memory a lane has a
+//! line, of another one four elements of four lines. The contents of `wmma` registers are unspecified, so no layout
+//! of a factor needs a transposition.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
@@ -19,13 +19,13 @@ use oriole_ptx::{MatrixShape, Type, Word};
 use oriole_sass::{Mod, Mods, Op, Operand, OperandKind};
 
 const STEPS: [Mod; 4] = [Mod::STEP0, Mod::STEP1, Mod::STEP2, Mod::STEP3];
-/// Halves of the depth that one product takes, and words of a lane with them.
+/// f16 elements of the depth of one MMA, as words of a lane.
 const DEPTH_WORDS: usize = 2;
-/// Side of the sum of a quarter.
+/// Rows and columns of a quarter's accumulator.
 const SIDE: u32 = 8;
 
-/// An access of a lane: so many lines and bytes behind its start, how many bytes, and which element of its fragment comes
-/// first, counted in accessed bytes up to a word.
+/// An access of a lane: lines and bytes after its start, byte count, and the first fragment element, in units of the
+/// access size up to a word.
 struct Part {
     line: u32,
     offset: u32,
@@ -41,7 +41,7 @@ impl Part {
 }
 
 impl Lower<'_> {
-    /// True if the chip multiplies halves in steps.
+    /// True if the chip multiplies f16 matrices in steps.
     pub fn multiplies_in_steps(&self) -> bool {
         let mut operands = vec![Operand::plain(OperandKind::Reg(0)); 4];
         operands[1].suffixes = Mods::of(&[Mod::ROW]);
@@ -49,13 +49,13 @@ impl Lower<'_> {
         self.is_legal(Op::HMMA, &Mods::of(&[Mod::_884, Mod::F32, Mod::F32_2, Mod::STEP0]), &operands)
     }
 
-    /// True if the tile is one of a product that the chip makes in steps only.
+    /// True if the tile is one of a multiply that the chip computes in steps only.
     pub fn is_in_quarters(&self, i: &Instruction) -> bool {
         let of_halves = matches!(i.types.first(), Some(Type::F16 | Type::F32));
         of_halves && !self.takes(Op::HMMA, &[Mod::_1688, Mod::F32], 4) && self.multiplies_in_steps()
     }
 
-    /// The words of the sum of a product of two words of each factor.
+    /// The accumulator of a multiply of two words of each factor.
     pub fn product_in_steps(
         &mut self,
         [to, from]: [Type; 2],
@@ -75,7 +75,7 @@ impl Lower<'_> {
         let pairs = if to == Type::F32 { 4 } else { 2 };
         let mut d = Words::new();
         for (step, name) in STEPS.into_iter().enumerate().take(pairs) {
-            // Singles of two steps come out of one pair of words of halves.
+            // The f32 results of two steps come from one pair of f16 words.
             let first = 2 * if to == from { step } else { step / 2 };
             let c = self.tuple(c[first..][..2].iter().cloned());
             let sum = self.b.pair();
@@ -86,7 +86,7 @@ impl Lower<'_> {
         d
     }
 
-    /// `wmma` of halves.
+    /// `wmma` of f16.
     pub fn quarter_fragments(&mut self, i: &Instruction) -> Lowered {
         match () {
             () if i.modifiers.has(Word::Load) => self.load_quarters(i),
@@ -115,7 +115,7 @@ impl Lower<'_> {
         self.write_words(i, &d)
     }
 
-    /// Singles of a sum as halves, where a sum of halves has them: a lane gets the words of its row.
+    /// Converts an f32 accumulator to the layout of an f16 one: a lane gets the words of its row.
     fn gathered_halves(&mut self, singles: &Words) -> Words {
         let packed = self.packed_halves(singles);
         let lane = self.lane_number();
@@ -189,7 +189,7 @@ impl Lower<'_> {
 
     /// The first row, or column, of a lane's quarter.
     fn first_line(&mut self, shape: MatrixShape, lane: Value, is_row: bool) -> Source {
-        // Which bits of the lane tell the quarter's place, and how far they are from eights.
+        // Bits of the lane that select the quarter's position, and their distance from eights.
         let (bits, up) = match (shape.rows, shape.columns, is_row) {
             (32, _, true) | (_, 32, false) => (0xc, 1),
             (32, _, false) | (_, 32, true) => return Source::rz(),
@@ -206,7 +206,8 @@ impl Lower<'_> {
         first.into()
     }
 
-    /// The sum of a line, of these bits of the lane and, where wanted, of four for the upper half of the warp; times a scale.
+    /// The line number: `first`, these bits of the lane and, where wanted, four for the upper half of the warp; times
+    /// a scale.
     fn lane_line(&mut self, first: Source, lane: Value, bits: u32, upper: bool, scale: u32) -> Value {
         let mut sum = first;
         if bits != 0 {
@@ -231,7 +232,7 @@ impl Lower<'_> {
         scaled
     }
 
-    /// Moves the start of the matrix to a lane's part, and says what the lane accesses from there.
+    /// Moves the start of the matrix to a lane's part, and returns the accesses of the lane from there.
     fn quarter_parts(
         &mut self,
         i: &Instruction,

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 /// Offsets that fit into a memory operand.
 const OFFSET: std::ops::RangeInclusive<i64> = -0x80_0000..=0x7f_ffff;
 
-/// How strongly an access is ordered, as the machine says it.
+/// Memory ordering of an access, as SASS modifiers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Strength {
     /// Modifiers of the access.
@@ -28,7 +28,7 @@ pub(crate) struct Strength {
     pub ordered: bool,
 }
 
-/// An address, with the space it is in.
+/// An address with its space.
 pub(crate) struct Place {
     /// Space of the access.
     pub space: Space,
@@ -40,7 +40,7 @@ pub(crate) struct Place {
     pub offset: i32,
 }
 
-/// An access by size: modifiers for loads and stores of `bytes`.
+/// Size modifiers of loads and stores of `bytes`.
 fn size_mods(bytes: u32, signed: bool) -> Option<&'static [Mod]> {
     Some(match (bytes, signed) {
         (1, false) => &[Mod::U8],
@@ -65,7 +65,7 @@ pub(crate) fn alias_space(space: Space) -> oriole_ori::Space {
     }
 }
 
-/// The machine's name of a scope, and of the fence that belongs to it.
+/// The SASS modifier of a scope, and of the fence that belongs to it.
 pub(crate) fn scope_mod(i: &Instruction) -> Option<(Mod, Mod)> {
     Some(match i.modifiers.at()? {
         Scope::Cta => (Mod::SM, Mod::CTA),
@@ -74,7 +74,7 @@ pub(crate) fn scope_mod(i: &Instruction) -> Option<(Mod, Mod)> {
     })
 }
 
-/// A place of 64 bits whose base is the address itself.
+/// A 64-bit location whose base is the address itself.
 pub(crate) fn whole_address(l: &mut Lower, place: Place) -> Place {
     if place.offset == 0 {
         return place;
@@ -92,8 +92,7 @@ const WIDEST: u32 = 32;
 const GROUP: usize = 4;
 
 impl Lower<'_> {
-    /// The modifiers that say how much an access moves; the widest one says as well how long the second-level cache
-    /// keeps it.
+    /// The size modifiers of an access; the widest one also has an L2 eviction modifier.
     fn size_of_access(&self, i: &Instruction, bytes: u32, signed: bool) -> Result<Vec<Mod>, LowerError> {
         if bytes != WIDEST {
             let mods = size_mods(bytes, signed).ok_or_else(|| self.unsupported_form(i))?;
@@ -116,7 +115,7 @@ impl Lower<'_> {
         if bytes == WIDEST && space == Space::Generic { Space::Global } else { space }
     }
 
-    /// How an access is ordered and cached.
+    /// Memory ordering and caching of an access.
     pub fn strength(&self, i: &Instruction) -> Strength {
         let mut s = Strength::default();
         let has = |word| i.modifiers.has(word);
@@ -137,7 +136,7 @@ impl Lower<'_> {
         }
         let operator = i.modifiers.at();
         let cache: &[Mod] = match operator {
-            // Loads of constant data are kept in the first cache anyway.
+            // Loads of constant data are kept in the L1 cache anyway.
             Some(CacheOperator::Ca | CacheOperator::Cg) if has(Word::Nc) => &[],
             Some(CacheOperator::Ca | CacheOperator::Wb) => &[Mod::STRONG, Mod::SM],
             Some(CacheOperator::Cg) => &[Mod::STRONG, Mod::GPU],
@@ -204,7 +203,7 @@ impl Lower<'_> {
         let mut offset = address.offset + extra;
         let wide = matches!(space, Space::Global | Space::Generic);
         if base.is_empty() && (wide || !OFFSET.contains(&offset)) {
-            // An absolute address: in registers where the address has 64 bits.
+            // An absolute address: in registers if the address has 64 bits.
             base = SmallVec::from_iter([imm(offset as u32), imm((offset >> 32) as u32)]);
             offset = 0;
         }
@@ -275,7 +274,7 @@ impl Lower<'_> {
         MemoryInfo { space: alias_space(space), reads, writes, ordered, object: None }
     }
 
-    /// Which instruction accesses the space: for loads, for stores, and whether `.E` belongs to it.
+    /// The instructions that access the space: for loads, for stores, and whether they take `.E`.
     pub fn access_ops(&self, space: Space) -> Result<(Op, Op, bool), LowerError> {
         Ok(match space {
             Space::Global => (Op::LDG, Op::STG, true),
@@ -286,7 +285,7 @@ impl Lower<'_> {
         })
     }
 
-    /// A variable of shared memory of the cluster is reached by its generic address.
+    /// A shared variable of the cluster is accessed by its generic address.
     pub fn cluster_to_generic(&mut self, place: Place) -> Place {
         if place.space != Space::SharedCluster {
             return place;
@@ -333,7 +332,7 @@ impl Lower<'_> {
         }
         match space {
             Space::Constant | Space::KernelParameter => return self.load_bank(i, address, space),
-            // A pointer to a parameter of a function points into its frame.
+            // A pointer to a function parameter points into its frame.
             Space::FunctionParameter => space = Space::Local,
             _ => {}
         }
@@ -346,7 +345,7 @@ impl Lower<'_> {
         let mut strength = self.strength(i);
         match place.space {
             Space::Global | Space::Generic => {}
-            // Other spaces know no strength; only the last-use hint means something for local memory.
+            // Other spaces have no memory ordering; only the last-use hint applies to local memory.
             Space::Local => strength.mods.retain(|&m| m == Mod::LU),
             _ => strength.mods.clear(),
         }
@@ -390,7 +389,7 @@ impl Lower<'_> {
         self.write_all(&elements, whole, parts)
     }
 
-    /// The words of the elements, if each is a register of just this size and no word comes twice.
+    /// The words of the elements, if each is a register of exactly this size and no word is repeated.
     pub fn direct_words(&mut self, elements: &[Operand], ty: Type) -> Option<Words> {
         let mut words = Words::new();
         for element in elements {
@@ -560,7 +559,7 @@ impl Lower<'_> {
         let operation = match i.opcode {
             Opcode::Discard => Mod::RML2,
             Opcode::Applypriority => Mod::DML2,
-            // The first cache is filled by the sector anyway.
+            // The L1 cache is filled by the sector anyway.
             _ if i.modifiers.has(Word::L132B) => Mod::PF1,
             _ => match (i.modifiers.at(), i.modifiers.at()) {
                 (Some(L2Priority::L2EvictLast), _) => Mod::PML2,
@@ -570,7 +569,7 @@ impl Lower<'_> {
         };
         let space = i.space.unwrap_or(Space::Generic);
         if space == Space::Local {
-            // Local memory is cached as it is used; there is nothing to fetch.
+            // Local memory is cached on use; a prefetch does nothing.
             return Ok(());
         }
         if !matches!(space, Space::Global | Space::Generic) {

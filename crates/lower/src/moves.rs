@@ -78,7 +78,7 @@ impl Lower<'_> {
         Ok(words)
     }
 
-    /// One word of parts of 8 or 16 bits, lowest first. Bits above the last part are undefined.
+    /// Packs elements of 8 or 16 bits into one word, lowest first. Bits above the last element are undefined.
     pub fn join(&mut self, mut parts: Vec<Source>, mut width: u32) -> Source {
         while parts.len() > 1 {
             let selector = if width == 8 { 0x0040u32 } else { 0x5410 };
@@ -157,7 +157,7 @@ impl Lower<'_> {
         ty: Type,
         parts: Vec<SmallVec<[Source; 4]>>,
     ) -> Lowered {
-        // A register that one element overwrites may be what a later part reads.
+        // A register that one element overwrites may be a source of a later one.
         let mut written: Vec<oriole_ori::Value> = Vec::new();
         let mut safe = Vec::new();
         for (element, part) in elements.iter().zip(parts) {

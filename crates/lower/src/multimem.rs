@@ -1,6 +1,6 @@
-//! `multimem`: memory of which several devices hold copies, under one address.
+//! `multimem`: memory with a copy on each of several devices, under one address.
 //!
-//! Stores and reductions are those of other addresses. A load gives the copies reduced to one value.
+//! Stores and reductions are like those of other addresses. A load reduces the copies to one value.
 
 use crate::LowerError;
 use crate::atomics::packed_type;
@@ -46,7 +46,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Elements of one or two bytes, which are one behind the other in these words.
+    /// Elements of one or two bytes, which are packed in these words.
     fn write_bytes(&mut self, elements: &[Operand], words: &Words) -> Lowered {
         let each = 4 * words.len() / elements.len();
         let ty = if each == 1 { Type::U8 } else { Type::U16 };
@@ -104,7 +104,7 @@ impl Lower<'_> {
     }
 }
 
-/// True for words of four numbers of eight bits.
+/// True for words of four FP8 elements.
 fn is_narrow(ty: Type) -> bool {
     matches!(ty, Type::E4M3x4 | Type::E5M2x4)
 }

@@ -1,7 +1,8 @@
-//! Offsets of addresses that the form of their instruction has no room for move into the base.
+//! Moves address offsets that do not fit the form of their instruction into the base.
 //!
-//! Fields differ by form: most have 24 bits, the two of a copy to shared memory 12 and 20, those of the widest accesses
-//! count units of 32 bytes. So each instruction is asked by itself, when all of its operands and modifiers are known.
+//! Fields differ by form: most have 24 bits, the two of a copy to shared memory 12 and 20, those of the widest
+//! accesses are in units of 32 bytes. So each instruction is checked individually, when all of its operands and
+//! modifiers are known.
 
 use crate::operand::imm;
 use oriole_chip::Chip;
@@ -10,7 +11,7 @@ use oriole_ori::{
 };
 use oriole_sass::Mod;
 
-/// Moves what does not fit.
+/// Moves offsets that do not fit.
 pub(crate) fn settle(function: &mut Function, chip: Chip) {
     let blocks: Vec<BlockId> = function.block_ids().collect();
     for block in blocks {
@@ -26,7 +27,7 @@ pub(crate) fn settle(function: &mut Function, chip: Chip) {
     }
 }
 
-/// Offset of the address that a source is, zero where it is none.
+/// Offset of the address in a source, zero if it is no address.
 fn offset(source: &Source) -> i32 {
     match &source.kind {
         SourceKind::Address(address) => address.offset,
@@ -43,13 +44,13 @@ fn set_offset(instruction: &mut Instruction, at: usize, offset: i32) {
 /// Every field of an offset takes these, but those that count larger units.
 const ALWAYS: std::ops::RangeInclusive<i32> = -128..=127;
 
-/// A field of 24 bits takes these, whatever the address in shared memory of a variable that they count from.
+/// Offsets that fit a 24-bit field, whatever the shared-memory address of the variable that they are relative to.
 const USUAL: std::ops::RangeInclusive<i32> = -0x80_0000..=0x7f_ffff - SHARED_MEMORY;
 
 /// More bytes than shared memory has on any chip.
 const SHARED_MEMORY: i32 = 1 << 18;
 
-/// The sources whose offset keeps the instruction from having a form.
+/// The sources whose offset leaves the instruction without a form.
 fn too_far(function: &Function, chip: Chip, instruction: &Instruction) -> Vec<usize> {
     let sources = &instruction.sources;
     let has_room = |source: &Source| match offset(source) {
@@ -63,8 +64,8 @@ fn too_far(function: &Function, chip: Chip, instruction: &Instruction) -> Vec<us
     let mut near = instruction.clone();
     with_offset.iter().for_each(|&at| set_offset(&mut near, at, 0));
     if !is_legal(chip, function, &near) {
-        // Something else is still to be made right, as a later stage does: operands that have to be uniform are not yet. What
-        // no field has room for moves all the same.
+        // The instruction needs other changes that a later stage makes: some operands are not uniform yet. Offsets
+        // that no field can hold are split all the same.
         return with_offset.into_iter().filter(|&at| !USUAL.contains(&offset(&sources[at]))).collect();
     }
     let mut far = Vec::new();
@@ -78,7 +79,7 @@ fn too_far(function: &Function, chip: Chip, instruction: &Instruction) -> Vec<us
     far
 }
 
-/// Adds the offsets to their bases, in front of the instruction; tells how many instructions that takes.
+/// Adds the offsets to their bases before the instruction; returns the count of added instructions.
 fn split(function: &mut Function, block: BlockId, index: usize, too_far: &[usize]) -> usize {
     let mut rest = function.block_mut(block).instructions.split_off(index);
     let instruction = &mut rest[0];

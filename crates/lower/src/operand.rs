@@ -1,5 +1,5 @@
-//! Operands of PTX as operands of Ori: sources of one word, tuples, extensions of narrow registers, results. No
-//! arithmetic instruction is chosen here beyond what an extension needs.
+//! PTX operands as Ori operands: single words, tuples, extensions of narrow registers, results. No arithmetic
+//! instruction is chosen here beyond those for an extension.
 
 use crate::context::{Lower, Lowered, Pending, Words};
 use crate::{LowerError, immediate};
@@ -192,7 +192,7 @@ impl Lower<'_> {
         d
     }
 
-    /// A tuple of the words in one operand; immediates and zeros are moved into registers, but a tuple of zeros is
+    /// A tuple of the words in one operand; immediates and zeros are moved to registers, but a tuple of zeros is
     /// `RZ`.
     pub fn tuple(&mut self, words: impl IntoIterator<Item = Source>) -> Source {
         let words: SmallVec<[Source; 4]> = words.into_iter().collect();
@@ -232,8 +232,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A 64-bit floating operand: a register pair, or an immediate where the low word is zero and the slot takes
-    /// one.
+    /// An f64 operand: a register pair, or an immediate where the low word is zero and the slot takes one.
     pub fn double(&mut self, operand: &Operand, immediate_allowed: bool) -> Result<Source, LowerError> {
         let words = self.words(operand, Type::F64)?;
         if let (SourceKind::Zero(_), SourceKind::Imm(high)) = (&words[0].kind, &words[1].kind)
@@ -255,8 +254,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Where a result of this type goes. If the register has just these words, they are given; else temporaries,
-    /// which are widened into the register when the statement ends.
+    /// The destination of a result of this type. If the register has exactly these words, they are returned; else
+    /// temporaries, which are widened into the register when the statement ends.
     pub fn result(&mut self, operand: &Operand, ty: Type) -> Result<Words, LowerError> {
         let count = if ty == Type::Pred { 1 } else { ty.bits().div_ceil(32).max(1) as usize };
         let file = if ty == Type::Pred { File::P } else { File::R };
@@ -282,12 +281,12 @@ impl Lower<'_> {
         }
     }
 
-    /// Where a result of one word goes.
+    /// The destination of a one-word result.
     pub fn result_word(&mut self, operand: &Operand, ty: Type) -> Result<Value, LowerError> {
         Ok(self.result(operand, ty)?[0])
     }
 
-    /// Where a result of two words goes.
+    /// The destination of a two-word result.
     pub fn result_pair(&mut self, operand: &Operand, ty: Type) -> Result<[Value; 2], LowerError> {
         let words = self.result(operand, ty)?;
         match words[..] {
@@ -296,7 +295,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Where a predicate result goes; `None` for `_`.
+    /// Destination of a predicate result; `None` for `_`.
     pub fn result_predicate(&mut self, operand: &Operand) -> Result<Option<Value>, LowerError> {
         match operand {
             Operand::Register(id) if self.body.registers[*id].ty == Type::Pred => {
@@ -312,7 +311,7 @@ impl Lower<'_> {
         let destination = self.result(operand, ty)?;
         let mut sources: SmallVec<[Source; 4]> = words.iter().cloned().collect();
         for i in 1..sources.len() {
-            // A word that an earlier write of this list changes is read first.
+            // A word that an earlier write of this list overwrites is copied first.
             if let Some(value) = sources[i].as_plain_value()
                 && destination[..i.min(destination.len())].contains(&value)
             {
@@ -357,7 +356,7 @@ impl Lower<'_> {
         self.b.op(pseudo).mods(mods).to_tuple(d).from_all(sources).emit();
     }
 
-    /// `IADD3 d, a, b, RZ` with the operands put where an immediate may be.
+    /// `IADD3 d, a, b, RZ`, with an immediate in a slot that takes it.
     pub fn add(&mut self, d: Value, a: Source, b: Source) {
         let (a, b) = if is_register(&a) { (a, b) } else { (b, a) };
         let a = self.in_register(a);

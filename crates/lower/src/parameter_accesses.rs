@@ -1,16 +1,16 @@
-//! Which words of `.param` variables in memory a function writes and reads, so that calls copy no others: what nobody
-//! writes is undefined, and what nobody reads needs no copy.
+//! Words of `.param` variables in memory that a function writes and reads, so that calls copy no others: unwritten
+//! words are undefined, and unread words need no copy.
 
 use oriole_hir::{AddressBase, Body, Instruction, Operand, Statement, VariableId};
 use oriole_ptx::Opcode;
 use std::collections::BTreeMap;
 
-/// The words of a variable that a function touches in one way.
+/// The words of a variable that a function reads or writes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Touched {
     /// Every word may be.
     all: bool,
-    /// Otherwise these, as first word and the one behind the last; ascending and apart from each other.
+    /// Otherwise these, as first word and end (exclusive); ascending and disjoint.
     ranges: Vec<(i32, i32)>,
 }
 
@@ -41,12 +41,12 @@ impl Touched {
     }
 }
 
-/// What a function does with the words of a variable.
+/// Accesses of a function to the words of a variable.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Accesses {
-    /// Those that it may write.
+    /// Words that it may write.
     pub written: Touched,
-    /// Those that it may read.
+    /// Words that it may read.
     pub read: Touched,
 }
 
@@ -92,13 +92,13 @@ fn visit(instruction: &Instruction, found: &mut BTreeMap<VariableId, Accesses>) 
     }
 }
 
-/// The address is known elsewhere: anything may be done there.
+/// The address escapes: any access is possible.
 fn escapes(accesses: &mut Accesses) {
     accesses.written.all = true;
     accesses.read.all = true;
 }
 
-/// A variable in one of the lists of a call: in that of results, if what is called follows it.
+/// Records a variable in one of the lists of a call: in the list of results, if the callee follows it.
 fn passed(call: &Instruction, list: &Operand, accesses: &mut Accesses) {
     let is_callee = |operand: &Operand| matches!(operand, Operand::Function(_) | Operand::Register(_));
     let callee = call.operands.iter().position(is_callee);

@@ -1,6 +1,5 @@
-//! Parameters: where the calling convention puts them, how a function receives and returns them, and reading and
-//! writing `.param` variables that live in registers. The kernel's own parameters are constant-bank accesses in
-//! `memory`.
+//! Parameters: their places in the calling convention, how a function receives and returns them, and accesses to
+//! `.param` variables in registers. The kernel's own parameters are constant-bank accesses in `memory`.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered, ParameterMemory, Words};
@@ -12,10 +11,10 @@ use oriole_sass::{Mod, Op};
 
 /// First register of parameters and results.
 const FIRST: u8 = 4;
-/// How many registers hold parameters and results.
+/// Registers for parameters and results.
 const COUNT: u8 = 12;
 
-/// Where a parameter or result travels.
+/// Location of a parameter or result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Home {
     /// In registers: the first, and how many.
@@ -28,10 +27,11 @@ pub(crate) enum Home {
 
 /// How a signature passes its words.
 ///
-/// What does not fit into the registers of the convention travels in memory. Where all code is of our own that is a block of
-/// the caller's frame, whose local address is then the first word passed. Between functions that a linker joins arguments are
-/// at the bottom of the caller's frame, and a block, whose address is the first word as well, has results only. An array without a
-/// size, the last parameter, is always at the bottom of the caller's frame, behind what else is there.
+/// Words that do not fit into the registers of the convention are passed in memory. In whole-program output that is a
+/// block of the caller's frame, whose local address is then the first word passed. Between separately linked
+/// functions, arguments are at the bottom of the caller's frame, and a block, whose address is the first word as
+/// well, holds results only. An array without a size, the last parameter, is always at the bottom of the caller's
+/// frame, after everything else there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Convention {
     /// For each parameter.
@@ -49,10 +49,9 @@ fn whole_bytes(parameter: &Parameter) -> u64 {
     parameter.size().div_ceil(4).max(1) * 4
 }
 
-/// For each parameter the first register and the count of words.
+/// First register and word count of each parameter.
 ///
-/// Each takes the lowest free group of registers with its alignment; later ones fill the holes. `None` where one
-/// does not fit.
+/// Each takes the lowest free aligned group of registers; later ones fill the holes. `None` if one does not fit.
 fn assign(parameters: &[Parameter], reserved: usize) -> Vec<Option<Home>> {
     let mut free = [true; COUNT as usize];
     free[..reserved].fill(false);
@@ -71,14 +70,14 @@ fn assign(parameters: &[Parameter], reserved: usize) -> Vec<Option<Home>> {
     places
 }
 
-/// The next place in memory for a parameter, behind `size` bytes of others.
+/// The next memory slot for a parameter, after `size` bytes of others.
 fn in_memory(size: &mut u32, parameter: &Parameter) -> u32 {
     let at = size.next_multiple_of(parameter.align.clamp(4, 16));
     *size = at.saturating_add(u32::try_from(whole_bytes(parameter)).unwrap_or(u32::MAX));
     at
 }
 
-/// The convention of a signature; `separate` of a function that a linker joins with others.
+/// The convention of a signature; `separate` for a separately linked function.
 pub(crate) fn convention(parameters: &[Parameter], results: &[Parameter], separate: bool) -> Convention {
     if let Some((open, sized)) = parameters.split_last().filter(|(last, _)| last.is_open()) {
         let mut whole = convention(sized, results, separate);
@@ -137,7 +136,7 @@ impl Lower<'_> {
         self.body.variable_of(kind)
     }
 
-    /// The words of a `.param` variable that lives in registers.
+    /// The words of a `.param` variable in registers.
     pub fn parameter_words(&mut self, variable: VariableId) -> Words {
         if let Some(words) = self.parameters.get(&variable) {
             return words.clone();
@@ -155,7 +154,7 @@ impl Lower<'_> {
         words
     }
 
-    /// Where a `.param` variable lives, if not in registers.
+    /// The memory of a `.param` variable that is not in registers.
     pub fn parameter_memory(&mut self, variable: VariableId) -> Option<ParameterMemory> {
         if let Some(&memory) = self.parameter_memory.get(&variable) {
             return Some(memory);
@@ -198,7 +197,7 @@ impl Lower<'_> {
         }
     }
 
-    /// At the start of a function: takes the parameters, and copies those whose address is taken into the frame.
+    /// Function entry: receives the parameters, and copies those whose address is taken into the frame.
     pub fn receive_parameters(&mut self) -> Lowered {
         if self.body.is_entry {
             return Ok(());
@@ -287,7 +286,7 @@ impl Lower<'_> {
         found
     }
 
-    /// The words that a function returns, each in its register; what returns in memory is written there.
+    /// The words that a function returns, each in its register; results in memory are written there.
     pub fn return_words(&mut self) -> Result<Vec<Source>, LowerError> {
         let convention = convention(&self.body.parameters, &self.body.results, self.separate);
         let mut sources = Vec::new();
@@ -320,7 +319,7 @@ impl Lower<'_> {
     pub fn extract(&mut self, words: &Words, offset: u64, ty: Type) -> Result<Vec<Source>, LowerError> {
         let first = (offset / 4) as usize;
         let count = ty.bits().div_ceil(32).max(1) as usize;
-        // What lies beyond the end is undefined, and zero here.
+        // Data past the end is undefined, and zero here.
         let word = |index: usize| words.get(index).map_or_else(Source::rz, |&word| Source::value(word));
         if ty.bits() >= 32 {
             return Ok((first..first.saturating_add(count)).map(word).collect());
@@ -344,7 +343,7 @@ impl Lower<'_> {
     pub fn insert(&mut self, words: &Words, offset: u64, ty: Type, value: &[Source]) -> Lowered {
         let first = (offset / 4) as usize;
         let count = ty.bits().div_ceil(32).max(1) as usize;
-        // What is stored beyond the end is lost.
+        // Stores past the end are dropped.
         let slice = words.get(first..).unwrap_or_default();
         let slice = &slice[..count.min(slice.len())];
         if ty.bits() >= 32 {
@@ -393,7 +392,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Whether an access to a parameter that is in memory reaches beyond the end of it.
+    /// True if an access to a parameter in memory extends past its end.
     pub fn reaches_beyond(&self, variable: VariableId, offset: i64, bytes: u32) -> bool {
         let declared = &self.body.variables[variable];
         if let VariableKind::Parameter(index) = declared.kind
@@ -405,7 +404,8 @@ impl Lower<'_> {
         end.is_none_or(|end| end > declared.size)
     }
 
-    /// The accesses to the elements of a vector one by one, each with its place; `operand` is the position of the vector.
+    /// The accesses to the elements of a vector one by one, each with its place; `operand` is the position of the
+    /// vector.
     pub fn element_accesses(&self, i: &Instruction, operand: usize) -> Result<Vec<Instruction>, LowerError> {
         let bytes = i64::from(self.ty(i, 0)?.bytes());
         let elements = self.elements(self.operand(i, operand)?);
@@ -422,7 +422,7 @@ impl Lower<'_> {
         Ok(elements.into_iter().enumerate().map(single).collect())
     }
 
-    /// A load of one element that lies beyond the end of a parameter: zero.
+    /// A load of one element past the end of a parameter: zero.
     pub fn load_beyond(&mut self, i: &Instruction) -> Lowered {
         let ty = self.ty(i, 0)?;
         let whole = if ty.bits() < 32 { Type::U32 } else { ty };
@@ -439,7 +439,7 @@ impl Lower<'_> {
         }
     }
 
-    /// True if a `.param` variable of this kind lives in registers here.
+    /// True if a `.param` variable of this kind is in registers here.
     pub fn in_registers(&self, variable: VariableId) -> bool {
         let declared = &self.body.variables[variable];
         match declared.kind {

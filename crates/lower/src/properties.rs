@@ -1,5 +1,5 @@
-//! What may be asked of textures, samplers and surfaces: `txq`, `suq`. The machine tells sizes; the driver keeps the rest
-//! in tables, a descriptor for each handle.
+//! Queries of textures, samplers and surfaces: `txq`, `suq`. The hardware knows sizes; the driver keeps the rest in
+//! tables, with a descriptor for each handle.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered};
@@ -24,7 +24,7 @@ const TEXTURE: [(OpaqueProperty, i32); 10] = [
     (OpaqueProperty::NumMipmapLevels, 0x2c),
     (OpaqueProperty::NumSamples, 0x30),
 ];
-/// Offsets in the descriptor of a texture whose sampler is apart.
+/// Offsets in the descriptor of a texture with a separate sampler.
 const TEXTURE_ALONE: [(OpaqueProperty, i32); 6] = [
     (OpaqueProperty::NormalizedCoords, 0x0c),
     (OpaqueProperty::ChannelDataType, 0x10),
@@ -49,8 +49,8 @@ const SURFACE: [(OpaqueProperty, i32); 4] = [
     (OpaqueProperty::ArraySize, 0x1c),
 ];
 
-/// The bits of a handle that number a descriptor, on chips that put a texture and its sampler into one word; and those that
-/// number a sampler where it has a handle of its own.
+/// The bits of a handle that index a descriptor, on chips that put a texture and its sampler into one word; and those
+/// that index a sampler with a handle of its own.
 const DESCRIPTOR_NUMBER: u32 = 0xf_ffff;
 const SAMPLER_NUMBER: u32 = 0xfff;
 
@@ -85,12 +85,12 @@ impl Lower<'_> {
         self.ask_header(handle, mask, level, d);
     }
 
-    /// How many levels a texture has.
+    /// The count of mip levels of a texture.
     pub fn levels_of(&mut self, handle: Source, d: Value) {
         self.ask_header(handle, 8, Source::rz(), d);
     }
 
-    /// A word of what the header of a texture tells: the size of a level in three directions, and how many there are.
+    /// A word of the header of a texture: the size of a level in three directions, and the count of levels.
     fn ask_header(&mut self, handle: Source, mask: i64, level: Source, d: Value) {
         let sources = self.values(vec![handle, level]);
         self.b
@@ -104,7 +104,7 @@ impl Lower<'_> {
             .emit();
     }
 
-    /// Which table tells of a property, and where in a descriptor.
+    /// The table and the descriptor offset that hold a property.
     fn place_of_property(
         &self,
         i: &Instruction,
@@ -121,7 +121,7 @@ impl Lower<'_> {
         row.map(|row| (table, row.1)).ok_or_else(|| self.unsupported_form(i))
     }
 
-    /// Loads a word of the descriptor that a handle numbers.
+    /// Loads a word of the descriptor that a handle indexes.
     fn load_property(&mut self, table: DescriptorTable, handle: Source, offset: i32, d: Value) {
         let mut number = self.in_register(handle);
         if !self.chip.uniform_handles() {

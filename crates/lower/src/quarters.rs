@@ -1,8 +1,8 @@
-//! `mma.m8n8k4` of halves: four products, one in each quarter of a warp.
+//! `mma.m8n8k4` of f16: four multiplies, one in each quarter of a warp.
 //!
-//! Chips up to sm_75 have an instruction for it, in steps (`matrix_steps.rs`). On others lanes fetch the rows and columns of
-//! their elements from the other lanes of their quarter and multiply them as singles, in the order in which other compilers'
-//! code does it, since the order is in the result.
+//! Chips up to sm_75 have an instruction for it, in steps (`matrix_steps.rs`). On others, lanes fetch the rows and
+//! columns of their elements from the other lanes of their quarter and multiply them in f32. They accumulate in the
+//! order of ptxas, since the order affects the result.
 
 use crate::context::{Lower, Lowered, Words};
 use crate::matrix::Fragment;
@@ -17,7 +17,7 @@ use oriole_sass::{Mod, Op};
 const UPPER_LINES: u32 = 16;
 
 impl Lower<'_> {
-    /// `mma.m8n8k4` of halves.
+    /// `mma.m8n8k4` of f16.
     pub fn multiply_quarters(&mut self, i: &Instruction, to: Type, from: Type) -> Lowered {
         let layout = |word| MatrixLayout::WORDS.iter().find(|row| row.0 == word).map(|row| row.1);
         let layouts: Vec<MatrixLayout> = i.modifiers.iter().filter_map(layout).collect();
@@ -60,7 +60,7 @@ impl Lower<'_> {
         self.write_all(&elements, Type::B32, parts)
     }
 
-    /// A condition: some of these bits are set in the lane's number.
+    /// A condition: some of these bits are set in the lane id.
     pub fn lane_has(&mut self, lane: Value, bits: u32) -> Value {
         let (masked, p) = (self.b.r(), self.b.p());
         self.b.and(masked, lane, bits);
@@ -68,7 +68,7 @@ impl Lower<'_> {
         p
     }
 
-    /// Four halves of each of four lanes, transposed: lane `l` gets the halves number `l` of all four. First lanes two
+    /// Transposes four 16-bit elements of each of four lanes: lane `l` gets element `l` of all four. First lanes two
     /// apart exchange words, then neighbours exchange halves.
     fn transpose_fours(&mut self, words: Fragment) -> Fragment {
         let lane = self.lane_number();
@@ -87,7 +87,7 @@ impl Lower<'_> {
         self.b.prmt(own, even, own_half, odd);
         self.b.prmt(sent, even, other_half, odd);
         let got = self.of_lane(Mod::BFLY, sent.into(), Source::literal(1));
-        // The lane with the even number comes first.
+        // The lane with the even id comes first.
         let mut transposed = Fragment::new();
         for (swapped, straight) in [(0x1054, LOWER_HALVES), (0x3276, UPPER_HALVES)] {
             let selector = self.constant_by(is_odd, swapped, straight);
@@ -98,7 +98,7 @@ impl Lower<'_> {
         transposed
     }
 
-    /// The lane's number with only these bits, and this one beyond it.
+    /// The lane id masked with `kept`, plus `more`.
     pub fn lane_of(&mut self, lane: Value, kept: u32, more: u32) -> Value {
         let [masked, d] = [self.b.r(), self.b.r()];
         self.b.and(masked, lane, kept);
@@ -106,14 +106,14 @@ impl Lower<'_> {
         d
     }
 
-    /// The four terms that a lane has of a line, as singles.
+    /// The four terms of a line in a lane, as f32.
     fn terms_of(&mut self, words: &Fragment, lane: Value) -> Fragment {
         let words: Fragment =
             words.iter().map(|word| self.of_lane(Mod::IDX, word.clone(), lane.into()).into()).collect();
         self.singles(words)
     }
 
-    /// A row of the sum in each lane: the sum of the last two terms comes before that of the first two.
+    /// A row of the result in each lane: the last two terms are added before the first two.
     fn own_rows(&mut self, a: &Fragment, b: &Fragment, c: Fragment) -> Words {
         let lane = self.lane_number();
         let a = self.singles(a.clone());
@@ -134,8 +134,8 @@ impl Lower<'_> {
         d
     }
 
-    /// Rows and columns of a lane's elements of a sum of singles: number `n` is in row `(n & 2) + (lane & 1)` and column
-    /// `(n & 4) + (lane & 2) + (n & 1)`, four rows further down in the upper half of the warp.
+    /// Rows and columns of a lane's elements of an f32 accumulator: element `n` is in row `(n & 2) + (lane & 1)` and
+    /// column `(n & 4) + (lane & 2) + (n & 1)`, four rows further down in the upper half of the warp.
     fn spread_products(&mut self, a: &Fragment, b: &Fragment, c: Fragment) -> Words {
         let lane = self.lane_number();
         let rows = [0, 2].map(|more| {
@@ -162,7 +162,7 @@ impl Lower<'_> {
         d
     }
 
-    /// A sum of halves, of which a lane has a row, as singles where a sum of singles has them.
+    /// Converts an f16 accumulator, of which a lane has a row, to the layout of an f32 one.
     fn spread_sums(&mut self, c: Fragment) -> Fragment {
         let lane = self.lane_number();
         let c: Fragment = c.into_iter().map(|word| self.in_register(word)).collect();

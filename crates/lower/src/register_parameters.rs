@@ -1,8 +1,8 @@
-//! Parameters and results that are declared as registers: the words in which they travel between functions.
+//! Parameters and results that are declared as registers: the words that pass them.
 //!
-//! A register of 32 bits and more travels in its own words, and so does a vector of such registers. What else there is
-//! travels in words of its own: a predicate as 1 or 0, narrow components of a vector packed as in memory, and all that
-//! does not fit into the registers of the convention.
+//! A register of at least 32 bits is passed in its own words, and so is a vector of such registers. All others have
+//! separate words: a predicate is 1 or 0, narrow vector components are packed as in memory, and so are those that do
+//! not fit into the registers of the convention.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
@@ -22,7 +22,7 @@ fn packed_type(parameter: &Parameter) -> Type {
     }
 }
 
-/// Whether a parameter or result travels in the words of its registers.
+/// True if a parameter or result is passed in the words of its registers.
 pub(crate) fn travels_in_own_words(parameter: &Parameter) -> bool {
     parameter.ty != Type::Pred && (parameter.components() == 1 || parameter.ty.bits() >= 32)
 }
@@ -36,7 +36,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The words in which a parameter or result of this function travels; `None` if it is not in registers.
+    /// The words that pass a parameter or result of this function; `None` if it is not in registers.
     pub fn register_parameter_words(&mut self, variable: VariableId) -> Option<Words> {
         let registers: SmallVec<[RegisterId; 4]> = self.body.registers_of(variable).collect();
         let parameter = self.declared_parameter(variable)?;
@@ -49,7 +49,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Behind the start of a function: its register parameters, out of the words in which they travelled.
+    /// After function entry: reads the register parameters from the words that passed them.
     pub fn receive_registers(&mut self) -> Lowered {
         for (index, parameter) in self.body.parameters.iter().enumerate() {
             if !parameter.in_register {
@@ -122,7 +122,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A predicate as it travels between functions: a word, 1 or 0.
+    /// A predicate as it is passed: a word, 1 or 0.
     fn word_of_predicate(&mut self, predicate: Source) -> Value {
         let word = self.b.r();
         self.b.sel(word, Source::rz(), 1u32, predicate.inverted());

@@ -1,5 +1,5 @@
-//! Addresses: of variables and functions, between the generic address space and the others, and which space an
-//! address lies in. Accesses are in `memory`.
+//! Addresses: of variables and functions, conversions to and from the generic address space, and queries of the space
+//! of an address. Accesses are in `memory`.
 
 use std::ops::Range;
 
@@ -51,7 +51,7 @@ impl Lower<'_> {
         };
         self.has_address(variable)?;
         let mut align = u64::from(declared.align.max(1));
-        // A linker has a layout of its own.
+        // A linker has its own layout.
         if kind == SymbolKind::Shared && !self.options.linking.leaves_open() {
             align = shared_alignment(declared.size, align);
         }
@@ -60,7 +60,7 @@ impl Lower<'_> {
         Ok(symbol)
     }
 
-    /// Refuses what has no address: textures, samplers and surfaces.
+    /// Rejects objects without an address: textures, samplers and surfaces.
     fn has_address(&self, variable: VariableId) -> Result<(), LowerError> {
         let declared = &self.body.variables[variable];
         if !declared.ty.is_opaque() {
@@ -110,7 +110,7 @@ impl Lower<'_> {
                     None => self.b.mov(d[0], own),
                 }
             }
-            // A linker writes sixteen bits of a place in constant memory.
+            // A linker fills in sixteen bits of an address in constant memory.
             (Space::Constant, _) if (self.separate || self.options.linking.leaves_open()) && small < 0 => {
                 let symbol = self.variable_symbol(variable)?;
                 let start = self.b.r();
@@ -154,8 +154,9 @@ impl Lower<'_> {
         self.b.op(Pseudo::FrameAddress).to(d).from(place).emit();
     }
 
-    /// The address of a function, as a pair: a number that only a call through a pointer understands, or where a linker places
-    /// it. That of a kernel is one of a descriptor, which the loader puts into a slot of constant bank 4 where no linker does.
+    /// The address of a function, as a pair: an index that only a call through a pointer understands, or the address
+    /// that a linker assigns. That of a kernel is one of a descriptor, which the loader puts into a slot of constant
+    /// bank 4 where no linker does.
     pub fn function_address(&mut self, function: FunctionId) -> Result<[Value; 2], LowerError> {
         let named = &self.body.functions[function];
         if named.external && !self.separate && self.options.linking == Linking::Extensible {
@@ -220,7 +221,7 @@ impl Lower<'_> {
                 let start = self.parameter_bounds(i)?.start;
                 return self.move_window(d, ty, words, start, to);
             }
-            // Parameters of a function whose address is taken live in its frame.
+            // Parameters of a function whose address is taken are in its frame.
             Space::FunctionParameter => self.bank.local_window,
             Space::Register => return Err(self.unsupported_form(i)),
         };
@@ -247,7 +248,7 @@ impl Lower<'_> {
     pub fn parameter_bounds(&mut self, i: &Instruction) -> Result<Range<Source>, LowerError> {
         match self.bank.parameter_window {
             ParameterWindow::Bounds(place) => Ok(self.window(place)..self.window(place + 8)),
-            // Where the parameters begin in the bank depends on the kernel, and a function has several.
+            // The start of the parameters in the bank depends on the kernel, and a function has several.
             ParameterWindow::Bank { .. } if !self.body.is_entry => Err(self.unsupported_form(i)),
             ParameterWindow::Bank { start, end } => {
                 let bank = self.window(start);
@@ -265,8 +266,8 @@ impl Lower<'_> {
         }
     }
 
-    /// An address of shared memory as a generic one, or with `to` the other way round, on a chip whose window is in
-    /// the constant bank; elsewhere the address as it is.
+    /// A generic address from a shared address, or with `to` the reverse, on a chip whose window is in the constant
+    /// bank; elsewhere the address unchanged.
     pub fn through_shared_window(&mut self, a: Source, to: bool) -> [Value; 2] {
         let d = self.b.pair();
         let Some(place) = self.bank.shared_window else {
@@ -288,7 +289,7 @@ impl Lower<'_> {
             Space::SharedCluster => self.query_space(d, Mod::D, address),
             Space::Local => self.query_space(d, Mod::L, address),
             Space::Global => {
-                // The constant window lies among global addresses.
+                // The constant window is within global addresses.
                 let [global, constant] = [self.b.p(), self.b.p()];
                 self.query_space(global, Mod::G, address.clone());
                 let bounds = self.constant_bounds();
@@ -308,7 +309,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `d <- the address lies in the space`, asked of the machine.
+    /// `d <- the address is in the space`, by a hardware query.
     pub fn query_space(&mut self, d: Value, space: Mod, address: Source) {
         let address = address_of(address, 0);
         self.b.op(Op::QSPC).m(Mod::E).m(space).to(d).drop_result(File::R).from(address).emit();

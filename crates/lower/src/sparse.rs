@@ -1,8 +1,8 @@
-//! A sparse product of 8-bit floating numbers as two of halves, on chips that have no such product.
+//! A sparse FP8 MMA as two f16 MMAs, on chips that have no FP8 MMA.
 //!
-//! The lower two numbers of every word of the sparse factor make one product, the upper two the other. So the groups of
-//! four columns with even numbers are in the first one and those with odd numbers in the second, and both the metadata and
-//! the other factor have to be sorted like that, which takes exchanges between the lanes of a group of four.
+//! The lower two elements of every word of the sparse factor are in one MMA, the upper two in the other. So the even
+//! groups of four columns are in the first one and the odd groups in the second. Both the metadata and the other
+//! factor have to be sorted accordingly, which takes exchanges between the lanes of a group of four.
 
 use crate::context::Lower;
 use crate::matrix::{Fragment, Metadata};
@@ -22,10 +22,9 @@ impl Lower<'_> {
         d
     }
 
-    /// The metadata of both products. That of 8-bit numbers has a row of 32 columns in a lane; that of halves sixteen
-    /// columns of two rows.
+    /// The metadata of both MMAs. For FP8 a lane has a row of 32 columns; for f16, sixteen columns of two rows.
     pub fn metadata_of_halves(&mut self, metadata: Metadata) -> [Metadata; 2] {
-        // Even groups in the lower half of the word, odd ones in the upper one.
+        // Even groups in the lower half of the word, odd ones in the upper half.
         let mut parts = [metadata.word.clone(), metadata.word];
         let [odd, lane] = [self.b.r(), self.lane_number()];
         self.b.shr(odd, parts[1].clone(), 4u32);
@@ -56,7 +55,7 @@ impl Lower<'_> {
         [0, 1].map(|selector| Metadata { word: word.into(), selector })
     }
 
-    /// One of two constants.
+    /// Selects one of two constants.
     pub fn constant_by(&mut self, p: Value, yes: u32, no: u32) -> Value {
         let [first, d] = [self.b.r(), self.b.r()];
         self.b.mov(first, yes);
@@ -64,8 +63,8 @@ impl Lower<'_> {
         d
     }
 
-    /// The dense factor of the product of even groups, or of odd ones: the lower half of each word is what the lane needs.
-    /// Lanes with even numbers have the even groups; each lane takes its half of a group.
+    /// The dense factor of the MMA of even or odd groups: a lane needs the lower half of each word. Even lanes have
+    /// the even groups; each lane takes its half of a group.
     pub fn shared_groups(&mut self, words: &Fragment, odd: bool) -> Fragment {
         let lane = self.lane_number();
         let [from, half, amount] = [self.b.r(), self.b.r(), self.b.r()];

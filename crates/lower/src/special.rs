@@ -1,4 +1,4 @@
-//! Special registers: where the machine keeps what PTX reads as `%tid`, `%clock64` and the like. Reads only.
+//! Special registers: the SASS sources of `%tid`, `%clock64` and so on. Reads only.
 
 use crate::LowerError;
 use crate::context::{Lower, Words};
@@ -7,9 +7,9 @@ use oriole_ptx::SpecialRegister;
 use oriole_sass::{Mod, Op, Symbol};
 use smallvec::smallvec;
 
-/// How a special register is read.
+/// Source of a special register.
 enum Home {
-    /// A special register of the machine.
+    /// A special register of the hardware.
     Register(Symbol),
     /// A special register that is read as a pair without scoreboard.
     Clock(Symbol, bool),
@@ -17,11 +17,11 @@ enum Home {
     Constant(u32),
     /// Two words of constant bank 0.
     ConstantPair(u32),
-    /// A word of constant bank 0 that hangs on the size of the cluster.
+    /// A word of constant bank 0 that depends on the size of the cluster.
     ClusterConstant(u32),
-    /// Bits `shift` to `shift + width` of a special register of the machine.
+    /// Bits `shift` to `shift + width` of a special register of the hardware.
     Field(Symbol, u32, u32),
-    /// A number.
+    /// A constant.
     Number(u32),
     /// Computed.
     Computed,
@@ -152,7 +152,7 @@ impl Lower<'_> {
         d
     }
 
-    /// A word of constant bank 0 that is there once for each way to launch clusters, where the bank has such ones.
+    /// A word of constant bank 0 that exists once for each way to launch clusters, where the bank has such words.
     fn cluster_word(&mut self, offset: u32) -> Value {
         let Some(stride) = self.bank.cluster_stride else { return self.bank_word(offset) };
         let [size, index, d] = [self.b.r(), self.b.r(), self.b.r()];
@@ -201,8 +201,8 @@ impl Lower<'_> {
         Ok(d)
     }
 
-    /// The number of the cluster in one dimension, or of the block in its cluster: the driver gives the reciprocal
-    /// of the cluster's extent, rounded so that the product in single precision, truncated, is the quotient.
+    /// The index of the cluster in one dimension, or of the block in its cluster: the driver supplies the reciprocal
+    /// of the cluster's extent, rounded so that the truncated f32 product is the quotient.
     fn cluster_number(
         &mut self,
         d: Value,

@@ -8,11 +8,11 @@ use oriole_ptx::word::{CacheOperator, Geometry, Operation, SurfaceBounds};
 use oriole_ptx::{Type, Word};
 use oriole_sass::{Mod, Op};
 
-/// Where a surface is accessed.
+/// Address of a surface access.
 struct Place {
     coordinates: Source,
     handle: Source,
-    /// The geometry and what becomes of an access outside.
+    /// The geometry and the out-of-bounds mode.
     mods: Vec<Mod>,
 }
 
@@ -20,7 +20,7 @@ fn memory(reads: bool, writes: bool) -> MemoryInfo {
     MemoryInfo { space: Space::Global, reads, writes, ordered: false, object: None }
 }
 
-/// How an access is cached.
+/// Cache modifiers of an access.
 fn caching(i: &Instruction) -> &'static [Mod] {
     match i.modifiers.at() {
         Some(CacheOperator::Cg | CacheOperator::Cv | CacheOperator::Wt) => &[Mod::STRONG, Mod::SYS],
@@ -29,7 +29,7 @@ fn caching(i: &Instruction) -> &'static [Mod] {
     }
 }
 
-/// The size of so many bytes.
+/// The size modifier for this many bytes.
 fn size(bytes: u32) -> Option<Option<Mod>> {
     Some(match bytes {
         1 => Some(Mod::U8),
@@ -42,7 +42,7 @@ fn size(bytes: u32) -> Option<Option<Mod>> {
 }
 
 impl Lower<'_> {
-    /// The surface and the coordinates: those within a layer come first, and the layer last.
+    /// The surface and the coordinates: those within a layer first, the layer last.
     fn place_on_surface(&mut self, i: &Instruction, index: usize) -> Result<Place, LowerError> {
         let Operand::List(parts) = self.operand(i, index)? else { return Err(self.unsupported_form(i)) };
         let [surface, coordinates] = parts.as_slice() else { return Err(self.unsupported_form(i)) };
@@ -161,7 +161,7 @@ impl Lower<'_> {
             _ => return Err(self.unsupported_form(i)),
         };
         let ordered = matches!(operation, Mod::MIN | Mod::MAX);
-        // Whether texels have signs their format says.
+        // The format says whether texels are signed.
         let kind = match ty {
             Type::B64 => Some(Mod::SD64),
             Type::B32 if by_texel && ordered => Some(Mod::SD32),

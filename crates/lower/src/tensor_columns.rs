@@ -1,9 +1,9 @@
-//! Which columns of tensor memory a block has: `tcgen05.alloc`, `dealloc` and `relinquish_alloc_permit`.
+//! Allocation of tensor memory columns: `tcgen05.alloc`, `dealloc` and `relinquish_alloc_permit`.
 //!
-//! The machine hands out units of columns. What was handed out is also written down in a part of shared memory that belongs to
-//! the system, so that a program that gives back what it does not have is stopped; the driver fills that part before the
-//! first instruction of a kernel. Two blocks that take columns together agree through a barrier object there: the one with
-//! the even rank asks and tells the other one.
+//! The hardware allocates units of columns. Allocations are also recorded in a part of shared memory reserved for the
+//! system, so that a program that frees columns that it does not have is stopped; the driver initializes that part
+//! before the kernel starts. Two blocks that allocate together synchronize through an mbarrier there: the one with
+//! the even rank allocates and sends the result to the other one.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered};
@@ -16,7 +16,7 @@ use oriole_ori::{
 use oriole_ptx::{Space, Type, Word};
 use oriole_sass::{Mod, Op, Symbol};
 
-/// What is where in the system's part of shared memory.
+/// Offsets in the system's part of shared memory.
 const OBJECT: i32 = 0x08;
 const PHASE: i32 = 0x10;
 const TAKEN: i32 = 0x14;
@@ -25,26 +25,26 @@ const CLOSED: i32 = 0x1c;
 
 /// Columns of a unit, as a shift.
 const UNIT: u32 = 5;
-/// All units, which an exclusive allocation takes whatever it asks for.
+/// All units, which an exclusive allocation takes whatever it requests.
 const ALL_UNITS: u32 = 512 >> UNIT;
-/// What is noted of a block that takes no more columns, and of one that has all of them.
+/// State of a block that allocates no more columns, and of one that has all of them.
 const NO_MORE: u32 = 1;
 const HAS_ALL: u32 = 2;
 /// The bits of an address in tensor memory that name the column.
 const COLUMN: u32 = 0xffff;
-/// Nanoseconds until it is tried again.
+/// Nanoseconds between attempts.
 const PAUSE: u32 = 0x64;
-/// So many accesses may be under way when the machine is asked for columns.
+/// Most accesses that may be in flight when columns are requested.
 const UNDER_WAY: i64 = 0x36;
-/// What a kernel gives back of the pool when it takes no more columns.
+/// Returned to the pool when a kernel allocates no more columns.
 const POOL: u32 = 0x80;
-/// Replaces the upper byte, which names the block of the cluster, of the second operand by the lowest of the first.
+/// Replaces the upper byte of the second operand, which is the block in the cluster, by the lowest byte of the first.
 const OTHER_BLOCK: u32 = 0x654;
 
 const ORDERED: MemoryInfo =
     MemoryInfo { space: oriole_ori::Space::Shared, reads: true, writes: true, ordered: true, object: None };
 
-/// Whether the first unit is a multiple of how many there are. All of them begin with the first.
+/// Alignment of the first unit to the count of units. An allocation of all of them starts at the first.
 fn alignment(i: &Instruction) -> &'static [Mod] {
     if i.modifiers.has(Word::Exclusive) { &[] } else { &[Mod::ALIGN] }
 }
@@ -80,7 +80,7 @@ impl Lower<'_> {
         self.gather_warp()
     }
 
-    /// The block with the even rank takes the units of both and sends the first one's number to the other block.
+    /// The block with the even rank allocates for both and sends the first unit to the other block.
     fn allocate_in_both(&mut self, i: &Instruction, to: Value, units: &Source, done: BlockId) -> Lowered {
         let [even, odd] = [self.b.new_block(), self.b.new_block()];
         let [rank, parity, peer, is_odd] = [self.b.r(), self.b.r(), self.b.r(), self.b.p()];
@@ -119,7 +119,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Asks the machine until it hands out the units, and gives the number of the first one.
+    /// Retries until the hardware allocates the units; returns the first one.
     fn take_units(&mut self, units: &Source, mods: &[Mod]) -> Value {
         let [again, pause, taken] = [self.b.new_block(), self.b.new_block(), self.b.new_block()];
         self.run_into(again);
@@ -147,7 +147,7 @@ impl Lower<'_> {
         unit
     }
 
-    /// Writes down which units were taken, and their address where the program wants it.
+    /// Records the allocated units, and writes their address where the program wants it.
     fn write_down(&mut self, to: Value, unit: Value, units: &Source) {
         let (taken, start) = self.masks(unit, units);
         self.change_word(TAKEN, Mod::OR, taken);
@@ -176,7 +176,7 @@ impl Lower<'_> {
         (taken.into(), start.into())
     }
 
-    /// `tcgen05.dealloc`: what is given back must have been taken, from its first column on.
+    /// `tcgen05.dealloc`: the freed columns must have been allocated, starting at the first column.
     pub fn free_columns(&mut self, i: &Instruction) -> Lowered {
         let address = self.word(self.operand(i, 0)?, Type::U32)?;
         let units = self.units(i)?;
@@ -260,7 +260,7 @@ impl Lower<'_> {
         Ok(units.into())
     }
 
-    /// Waits until the other block has seen what the last allocation sent it.
+    /// Waits until the other block has seen the result of the last allocation.
     fn wait_for_peer(&mut self) {
         let [phase, top, over] = [self.b.r(), self.b.r(), self.b.p()];
         let place = self.partition(PHASE);
@@ -275,7 +275,7 @@ impl Lower<'_> {
         self.open(behind);
     }
 
-    /// An arrival at a barrier object of another block.
+    /// An arrival at an mbarrier of another block.
     fn arrive_at(&mut self, object: Value, counts: &[Mod], bytes: Source) {
         let place = self.at(object.into());
         self.b
@@ -289,7 +289,7 @@ impl Lower<'_> {
             .emit();
     }
 
-    /// Goes on with one lane of the warp; the others go to `others`.
+    /// Continues with one lane of the warp; the others go to `others`.
     fn elect_one(&mut self, others: BlockId) {
         let (leads, one) = (self.b.p(), self.b.new_block());
         self.b.op(Op::ELECT).to(leads).drop_result(File::UR).from(Source::pt()).emit();
@@ -327,7 +327,7 @@ impl Lower<'_> {
         Source::plain(SourceKind::Address(Box::new(OriAddress { base, ..OriAddress::default() })))
     }
 
-    /// A place in the system's part of shared memory.
+    /// An address in the system's part of shared memory.
     fn partition(&mut self, offset: i32) -> Source {
         let base = self.cluster_base().into_iter().collect();
         let offset = offset + self.partition_start();
@@ -335,7 +335,7 @@ impl Lower<'_> {
         self.memory_operand(&place, false)
     }
 
-    /// The same as a word.
+    /// [`Self::partition`] as a word.
     fn partition_address(&mut self, offset: i32) -> Value {
         let place = self.b.r();
         let base = self.cluster_base().map_or(Source::rz(), Source::value);

@@ -1,6 +1,6 @@
-//! `tensormap`: changes of the fields of a tensor map, 128 bytes in memory, and its copy for the engine that reads it.
+//! `tensormap`: modifies fields of a tensor map, 128 bytes in memory, and its copy for the TMA.
 //!
-//! A field is changed by an ordinary load and a store; there is no instruction for it.
+//! A field is modified by an ordinary load and a store; there is no instruction for it.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered};
@@ -21,14 +21,14 @@ const SIZES: i32 = 0x20;
 const STEPS: i32 = 0x34;
 const BOX: i32 = 0x38;
 
-/// Strides are counted in units of so many bytes (as a shift).
+/// Strides are in units of 2^STRIDE_UNIT bytes.
 const STRIDE_UNIT: u32 = 4;
-/// Where the type of the elements is.
+/// Position of the element type.
 const TYPE: u32 = 0x780;
-/// Marks the type that is rounded when it is read: singles and what else comes four before it in the list of types.
+/// Marks the type that is rounded on reads: f32, and types that come four after a counterpart in the list of types.
 const TYPE_MARK: u32 = 1 << 16;
 
-/// Tells memory that was taken in large pieces.
+/// Marks memory that was allocated in large pages.
 const LARGE: u32 = 1 << 21;
 
 /// Bits of a word.
@@ -76,7 +76,7 @@ impl Lower<'_> {
             }
             TensorMapField::FillMode => (kinds(0x8000), false),
             TensorMapField::SwizzleMode if matches!(value, Operand::Immediate(Immediate::Integer(4))) => {
-                // The mode of 96 bytes is a mark beside the others.
+                // The 96-byte mode is a mark next to the others.
                 let cleared = imm(0);
                 self.replace_bits(&place, &kinds(0x6000), cleared)?;
                 return self.replace_bits(&place, &kinds(0x40_0000), imm(1));
@@ -128,7 +128,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Sizes and steps are kept less one.
+    /// Sizes and steps are stored less one.
     fn less_one(&mut self, value: &Operand) -> Result<Source, LowerError> {
         let value = self.word(value, Type::B32)?;
         let less = self.b.r();
@@ -136,8 +136,8 @@ impl Lower<'_> {
         Ok(less.into())
     }
 
-    /// Bits 4 to 35 of the stride are a word; bits 36 to 39 of four strides share one. The fifth stride, which no tensor
-    /// has, falls into that word itself, as in the code of other compilers.
+    /// Bits 4 to 35 of a stride are a word; bits 36 to 39 of four strides share one. The fifth stride, which no
+    /// tensor has, overlaps that word itself, as in ptxas code.
     fn replace_stride(&mut self, place: &Place, ordinal: u32, value: &Operand) -> Lowered {
         let words = self.words(value, Type::B64)?;
         let low = self.in_register(words[0].clone());

@@ -1,8 +1,9 @@
-//! Tensor memory, and the products whose result stays in it: `tcgen05`.
+//! Tensor memory, and the MMAs that accumulate in it: `tcgen05`.
 //!
-//! Loads and stores are operations of a whole warp. All else is told to an engine in uniform registers, once for each thread
-//! that comes to it, in a block of its own (see [`crate::leaders`]). A load is waited for as one from other memory is; what
-//! waits for all of them, and the fences, leave a place in the code that nothing passes.
+//! Loads and stores are operations of a whole warp. All other operands go to an engine in uniform registers, once for
+//! each thread that executes the instruction, in a block of its own (see [`crate::leaders`]). A load is waited for
+//! like one from other memory; the waits for all of them, and the fences, leave an instruction that nothing moves
+//! across.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
@@ -17,21 +18,21 @@ use oriole_ptx::{Type, Word};
 use oriole_sass::{Mod, Mods, Op, Operand as SassOperand, OperandKind};
 use smallvec::SmallVec;
 
-/// What the engine is told in one operand.
+/// An operand of the engine.
 pub(crate) enum Told {
-    /// Words side by side: a descriptor, a mask, or what belongs to the instruction itself.
+    /// Consecutive words: a descriptor, a mask, or an operand of the instruction itself.
     Words(Vec<Source>),
-    /// A place in memory, or two of them side by side.
+    /// One memory address, or two consecutive ones.
     Place(Vec<Source>, i32),
     /// A condition.
     Truth(Source),
     /// No register.
     Nothing,
-    /// A number that is part of the instruction.
+    /// A literal of the instruction.
     Number(i64),
 }
 
-/// What a shape adds to the mnemonic of a load or a store; two instructions move one whose halves are apart.
+/// Modifiers that a shape adds to a load or a store; a shape whose halves are apart takes two instructions.
 fn lanes_of(shape: TensorShape) -> &'static [&'static [Mod]] {
     match shape {
         TensorShape::_32x32b => &[&[]],
@@ -55,7 +56,7 @@ fn count_of(count: TensorCount) -> Option<Mod> {
     })
 }
 
-/// The shape of a copy; the largest one is not named.
+/// The shape of a copy; the largest one has no modifier.
 fn copy_of(shape: TensorCopy, warps: Option<TensorWarps>) -> Option<Mod> {
     Some(match (shape, warps) {
         (TensorCopy::_128x256b, _) => return None,
@@ -67,7 +68,7 @@ fn copy_of(shape: TensorCopy, warps: Option<TensorWarps>) -> Option<Mod> {
     })
 }
 
-/// What becomes of the first factor in the engine's own buffer.
+/// Collector buffer modifiers for the first factor.
 fn kept(collector: FirstCollector) -> &'static [Mod] {
     match collector {
         FirstCollector::CollectorAFill => &[Mod::A_KEEP],
@@ -77,7 +78,7 @@ fn kept(collector: FirstCollector) -> &'static [Mod] {
     }
 }
 
-/// The same of the second one, which has four buffers.
+/// Collector buffer modifiers for the second factor, which has four buffers.
 fn kept_in(collector: SecondCollector) -> &'static [Mod] {
     use SecondCollector::*;
     match collector {
@@ -147,7 +148,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Modifiers of each of the instructions that a load or a store takes, and how many columns the second one is behind.
+    /// Modifiers of each instruction of a load or a store, and the column offset of the second one.
     fn lanes(&self, i: &Instruction, converts: Mod) -> Result<(Vec<Vec<Mod>>, i64), LowerError> {
         let shape: TensorShape = i.modifiers.at().ok_or_else(|| self.unsupported_form(i))?;
         let narrow = i.modifiers.has(Word::Pack16b) || i.modifiers.has(Word::Unpack16b);
@@ -184,7 +185,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `tcgen05.ld.red`: beside what is loaded, the least or the greatest of it.
+    /// `tcgen05.ld.red`: loads, and also returns the min or max of the elements.
     fn load_and_reduce(&mut self, i: &Instruction, lanes: &[Vec<Mod>], d: &[Value], split: i32) -> Lowered {
         let ty = self.ty(i, 0)?;
         let extreme = match (i.modifiers.at(), i.modifiers.has(Word::Abs)) {
@@ -215,8 +216,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Loads, with an instruction for each half of the warp where these come from different columns. The second one fills
-    /// the lanes that the first one leaves out of the same registers.
+    /// Loads, with an instruction for each half of the warp where these come from different columns. The second one
+    /// fills the lanes of the same registers that the first one leaves out.
     fn load_lanes(
         &mut self,
         lanes: &[Vec<Mod>],
@@ -258,7 +259,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A place in tensor memory: a register, and what is added to it.
+    /// An address in tensor memory: a register, and an offset.
     fn tensor_address(&mut self, i: &Instruction, index: usize) -> Result<(Source, i32), LowerError> {
         let Operand::Address(address) = self.operand(i, index)? else {
             return Err(self.unsupported_form(i));
@@ -270,7 +271,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The same as one word.
+    /// [`Self::tensor_address`] as one word.
     fn tensor_word(&mut self, i: &Instruction, index: usize) -> Result<Source, LowerError> {
         let (base, offset) = self.tensor_address(i, index)?;
         if offset == 0 {
@@ -282,7 +283,7 @@ impl Lower<'_> {
     }
 
     fn commit_products(&mut self, i: &Instruction) -> Lowered {
-        // A generic address of shared memory has that of shared memory in its low word.
+        // The low word of a generic address is the shared address.
         let object = self.shared_address(self.operand(i, 0)?)?;
         let mut told = vec![(Told::Place(vec![object], 0), Vec::new()), (Told::Nothing, Vec::new())];
         let mut mods = self.group_mods(i);
@@ -319,7 +320,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A product: both factors, the sum, the instruction's descriptor, masks or scales, and whether the old sum counts.
+    /// An MMA: both factors, the accumulator, the instruction descriptor, masks or scales, and whether it
+    /// accumulates.
     fn multiply_in_tensor_memory(&mut self, i: &Instruction) -> Lowered {
         let has = |word| i.modifiers.has(word);
         let op = i.modifiers.at().map(product_of).ok_or_else(|| self.unsupported_form(i))?;
@@ -378,7 +380,7 @@ impl Lower<'_> {
         mods
     }
 
-    /// What the chip calls a scale for each sixteen numbers.
+    /// The SASS modifier of a scale for each sixteen elements.
     fn scale_of_sixteen(&self) -> Mod {
         let plain = SassOperand::plain;
         let place = OperandKind::TensorMemory { address: 0, offset: 0 };
@@ -394,7 +396,7 @@ impl Lower<'_> {
         if known { Mod::_4X } else { Mod::BLOCK16 }
     }
 
-    /// Whether two blocks do it together.
+    /// Modifier for two cooperating blocks.
     fn group_mods(&self, i: &Instruction) -> Vec<Mod> {
         if i.modifiers.at() == Some(CtaGroup::CtaGroup2) { vec![Mod::_2CTA] } else { Vec::new() }
     }

@@ -1,6 +1,6 @@
 //! Textures: `tex`, `tld4`, `istypep`.
 //!
-//! A fetch reads its coordinates in one operand, and what else it asks for in the next one, behind the handle.
+//! A fetch reads its coordinates in one operand, and its other arguments in the next one, after the handle.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
@@ -12,12 +12,12 @@ use oriole_ptx::word::{Geometry, TexelComponent};
 use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op, Symbol};
 
-/// The level that a fetch without one names: below the finest there is.
+/// The level of a fetch without one: below the finest one.
 const FINEST: f32 = -32.0;
-/// The highest number of a layer; higher ones mean the last layer, whatever their upper bits.
+/// The largest layer index; higher ones mean the last layer, whatever their upper bits.
 const LAST_LAYER: u32 = 0xffff;
 
-/// A fetch in the making.
+/// A fetch under construction.
 struct Fetch {
     op: Op,
     mods: Vec<Mod>,
@@ -27,25 +27,25 @@ struct Fetch {
     extras: Vec<Source>,
 }
 
-/// A texture and, where they are apart, its sampler.
+/// A texture and, where it is separate, its sampler.
 struct Handle {
     texture: Source,
     sampler: Option<Source>,
 }
 
-/// Where a fetch reads, as PTX says it.
+/// The coordinates of a fetch, as in PTX.
 pub(crate) struct Place {
     pub geometry: Geometry,
-    /// The coordinates are floating-point numbers.
+    /// The coordinates are floating-point values.
     pub is_float: bool,
-    /// Of a cube: what the coordinates were multiplied by so that the largest is one.
+    /// For a cube: the factor that scaled the coordinates so that the largest is one.
     pub factor: Option<Source>,
     layer: Option<Source>,
     sample: Option<Source>,
     pub coordinates: Vec<Source>,
 }
 
-/// The arguments behind the brackets.
+/// The arguments after the brackets.
 #[derive(Default)]
 struct Arguments {
     level: Option<Source>,
@@ -63,8 +63,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The handle of a texture, sampler or surface of the module as a value: its header and what it names. `None` for other
-    /// variables.
+    /// The handle of a texture, sampler or surface of the module as a value: its header and its kind. `None` for
+    /// other variables.
     pub fn handle(&mut self, variable: VariableId) -> Result<Option<[Source; 2]>, LowerError> {
         let Some(kind) = kind_bit(self.body.variables[variable].ty) else { return Ok(None) };
         Ok(Some([self.header(variable)?.into(), imm(kind)]))
@@ -138,7 +138,7 @@ impl Lower<'_> {
         self.finish_fetch(i, fetch)
     }
 
-    /// What is in the brackets: the handle and where to read.
+    /// The operands in brackets: the handle and the coordinates.
     fn place_of_fetch(
         &mut self,
         i: &Instruction,
@@ -179,7 +179,7 @@ impl Lower<'_> {
         Ok((Handle { texture, sampler }, Place { geometry, is_float, factor, layer, sample, coordinates }))
     }
 
-    /// Whole coordinates as numbers, which a sampler reads.
+    /// Converts integer coordinates to floating point, which a sampler reads.
     fn as_numbers(&mut self, place: Place) -> Place {
         let numbers = place.coordinates.into_iter().map(|coordinate| {
             let number = self.b.r();
@@ -198,7 +198,7 @@ impl Lower<'_> {
         d.into()
     }
 
-    /// Coordinates divided by the largest of them, so that they are on the cube, and what they were multiplied by.
+    /// Coordinates divided by the largest of them, so that they are on the cube, and that factor.
     fn on_the_cube(&mut self, coordinates: Vec<Source>) -> (Vec<Source>, Source) {
         let sign = 1 << 31;
         let coordinates: Vec<Source> = coordinates.into_iter().map(|c| self.in_register(c)).collect();
@@ -215,8 +215,8 @@ impl Lower<'_> {
         (scaled.collect(), factor.into())
     }
 
-    /// What stands behind the brackets. A vector there is one of offsets; a number is compared with, where the form can
-    /// do that.
+    /// The arguments after the brackets. A vector there holds offsets; a scalar is the comparison value, where the
+    /// form allows one.
     fn arguments(&mut self, i: &Instruction, place: &Place) -> Result<Arguments, LowerError> {
         let mut found = Arguments::default();
         let mut rest = i.operands.iter().skip(2);
@@ -243,7 +243,7 @@ impl Lower<'_> {
                     found.offsets = Some(words?);
                 }
                 number if compares => found.compared = Some(self.word(number, Type::F32)?),
-                // Other compilers read over it.
+                // ptxas ignores it.
                 _ => return Err(self.unsupported("a number without braces as an offset")),
             }
         }
@@ -254,7 +254,7 @@ impl Lower<'_> {
         Ok(found)
     }
 
-    /// Offsets in one word, so many bits each. Of each but the last the upper bits are those of the next one.
+    /// Packs offsets into one word, `bits` bits each. The upper bits of each but the last belong to the next one.
     fn pack_offsets(&mut self, offsets: &[Source], bits: u32, mask: u32) -> Source {
         let mut packed = offsets.first().cloned().unwrap_or_else(Source::rz);
         for (index, offset) in (1..).zip(&offsets[1..]) {
@@ -263,7 +263,7 @@ impl Lower<'_> {
             let offset = self.in_register(offset.clone());
             let low = self.in_register(packed);
             self.b.shl(moved, offset, amount);
-            // The field of the moved one, the rest of what is there.
+            // The field of the shifted one, the other bits of the packed word.
             self.b.lop3(both, moved, imm(mask << amount), low, 0xe2);
             packed = both.into();
         }
@@ -304,7 +304,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The machine finds the level by derivatives. The layer comes last here, and offsets are in its upper half.
+    /// The hardware computes the level from derivatives. The layer comes last here, and offsets are in its upper
+    /// half.
     fn by_derivatives(
         &mut self,
         fetch: &mut Fetch,
@@ -344,7 +345,7 @@ impl Lower<'_> {
         };
         let ty = self.ty(i, 0)?;
         let elements = self.elements(texels);
-        // Of halves in pairs two texels are in each element.
+        // With f16x2 each element has two texels.
         let each = if ty == Type::F16x2 { 2 } else { 1 };
         let wanted: Vec<bool> =
             elements.iter().flat_map(|e| std::iter::repeat_n(*e != Operand::Sink, each)).collect();
@@ -423,7 +424,7 @@ impl Lower<'_> {
             }
         }
         draft = draft.from(Source::plain(oriole_ori::SourceKind::Symbol(shape)));
-        // All four are not said.
+        // A mask of all four is omitted.
         if mask != 0xf {
             draft = draft.from(Source::literal(mask));
         }
@@ -431,7 +432,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// The sources as one operand; zeros among them are in registers.
+    /// The sources as one operand; zeros among them are moved to registers.
     pub fn values(&mut self, sources: Vec<Source>) -> Source {
         if sources.is_empty() {
             return Source::rz();
@@ -440,13 +441,13 @@ impl Lower<'_> {
         Source::values(values)
     }
 
-    /// True where what the program names is the same for the whole warp: what lanes may have of their own is in one
-    /// word, like the handle of a texture with its sampler, and settled by what settles those.
+    /// True where the handle operands are warp-uniform. Operands that may be divergent are in one word, such as a
+    /// texture handle with its sampler, and are handled like those.
     fn names_whole_warp(&self) -> bool {
         self.uniform && !self.calls && self.body.is_entry
     }
 
-    /// A texture and a sampler in one word, as chips take it that have handles in general registers.
+    /// A texture and a sampler in one word, for chips with handles in general registers.
     fn one_handle(&mut self, texture: Source, sampler: Source) -> Source {
         let [moved, both] = [self.b.r(), self.b.r()];
         let (texture, sampler) = (self.in_register(texture), self.in_register(sampler));
@@ -465,7 +466,7 @@ impl Lower<'_> {
         pair
     }
 
-    /// `istypep`: a bit of the handle tells.
+    /// `istypep`: tests a bit of the handle.
     pub fn is_type(&mut self, i: &Instruction) -> Lowered {
         let bit = kind_bit(self.ty(i, 0)?).ok_or_else(|| self.unsupported_form(i))?;
         let Some(d) = self.result_predicate(self.operand(i, 0)?)? else { return Ok(()) };
@@ -478,25 +479,25 @@ impl Lower<'_> {
     }
 }
 
-/// The bit of the upper word of a handle that tells that it names an object of this type.
+/// The bit of the upper word of a handle that marks an object of this type.
 fn kind_bit(ty: Type) -> Option<u32> {
     ty.opaque_kind().map(OpaqueKind::handle_bit)
 }
 
-/// Whether a sampler of its own reads whole coordinates, so that outside is what it says: not in a line, nor of samples, nor
-/// where the form names a level.
+/// True if a separate sampler reads integer coordinates, so that its border mode applies: not 1D, not multisample,
+/// and not where the form names a level.
 fn samples_integers(handle: &Handle, place: &Place, arguments: &Arguments) -> bool {
     let has_sampler = handle.sampler.is_some() && place.geometry != Geometry::_1d && place.sample.is_none();
     has_sampler && !place.is_float && arguments.level.is_none() && arguments.gradients.is_none()
 }
 
-/// Whether the machine has a fetch that takes the derivatives: of lines and planes, without a comparison.
+/// True if the hardware has a fetch that takes the derivatives: 1D and 2D, without a comparison.
 fn reads_derivatives(place: &Place, arguments: &Arguments) -> bool {
     let flat = matches!(place.geometry, Geometry::_1d | Geometry::_2d | Geometry::A1d | Geometry::A2d);
     place.is_float && flat && arguments.compared.is_none()
 }
 
-/// Whether coordinates of this geometry begin with a sample and a layer, and how many follow.
+/// The sample and layer coordinates of this geometry, and the count of others.
 fn dimensions(geometry: Geometry) -> (bool, bool, usize) {
     match geometry {
         Geometry::_1d => (false, false, 1),
@@ -510,7 +511,7 @@ fn dimensions(geometry: Geometry) -> (bool, bool, usize) {
     }
 }
 
-/// The machine's name of a geometry. A line whose coordinate is no integer is a plane where the sampler is that of the
+/// The SASS modifier of a geometry. 1D with a floating-point coordinate is 2D where the sampler is that of the
 /// texture.
 fn shape(geometry: Geometry, widened: bool) -> Symbol {
     match geometry {

@@ -1,4 +1,4 @@
-//! The video instructions: scalar ones with a second operation, and those on the halves or bytes of a word.
+//! The video instructions: scalar ones with a second operation, and SIMD ones on the halves or bytes of a word.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered};
@@ -9,7 +9,7 @@ use oriole_ptx::word::{Bounds, Comparison, Scale, SecondOperation};
 use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op};
 
-/// What a video instruction does with its two operands.
+/// Operation of a video instruction on its two operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Action {
     Add,
@@ -23,7 +23,7 @@ pub(crate) enum Action {
     ShiftRight,
 }
 
-/// What a video instruction does, and on how many parts of a word; `None` for other opcodes.
+/// Operation of a video instruction, and count of lanes in a word; `None` for other opcodes.
 pub(crate) fn action(opcode: Opcode) -> Option<(Action, u32)> {
     Some(match opcode {
         Opcode::Vadd => (Action::Add, 1),
@@ -52,7 +52,7 @@ pub(crate) fn action(opcode: Opcode) -> Option<(Action, u32)> {
     })
 }
 
-/// Bits and number of the byte or half that a selector such as `b2` names.
+/// Width and index of the byte or half that a selector such as `b2` names.
 fn part(selector: &str) -> Option<(u32, u32)> {
     let bits = if selector.starts_with('h') { 16 } else { 8 };
     Some((bits, u32::from(selector.as_bytes().get(1)?.checked_sub(b'0')?)))
@@ -76,7 +76,7 @@ impl Lower<'_> {
         Ok((if shift == 1 { self.ty(i, 0)? } else { Type::U32 }, a, b))
     }
 
-    /// A scalar instruction, computed in 64 bits, where nothing can overflow.
+    /// A scalar instruction, computed in 64 bits, without overflow.
     fn video_scalar(&mut self, i: &Instruction, action: Action) -> Lowered {
         let (to, ta, tb) = self.video_types(i, action)?;
         let a = self.wide_part(i, 1, ta)?;
@@ -91,7 +91,7 @@ impl Lower<'_> {
             }
             let d = self.b.pair();
             if action == Action::ShiftLeft && i.modifiers.has(Word::Sat) {
-                // Of the shifted value 34 bits are seen, the highest as the sign.
+                // Only 34 bits of the shifted value are used, the highest as the sign.
                 let shifted = self.b.pair();
                 let raised = self.b.r();
                 self.pseudo(Pseudo::Shl64, &[], shifted, [a, limited.into()]);
@@ -119,7 +119,7 @@ impl Lower<'_> {
         self.video_second(i, to, result)
     }
 
-    /// The number held in the range of an integer of so many bits.
+    /// Clamps to the range of an integer of `bits` bits.
     fn clamp_wide(&mut self, value: [Value; 2], signed: bool, bits: u32) -> [Value; 2] {
         let (least, greatest) =
             if signed { (-1i64 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1i64 << bits) - 1) };
@@ -142,7 +142,7 @@ impl Lower<'_> {
                 Ok(())
             }
             Some(which @ (SecondOperation::Min | SecondOperation::Max)) => {
-                // Compared before the result is cut to 32 bits, as a number of the result's sign.
+                // Compared before the result is truncated to 32 bits, with the signedness of the result.
                 let c = self.widened(self.operand(i, 3)?, to)?;
                 let chosen = self.b.pair();
                 let pseudo = if which == SecondOperation::Min { Pseudo::Min64 } else { Pseudo::Max64 };
@@ -175,14 +175,14 @@ impl Lower<'_> {
         }
     }
 
-    /// The same in 64 bits.
+    /// [`Self::part_of_word`] in 64 bits.
     fn wide_part(&mut self, i: &Instruction, index: usize, ty: Type) -> Result<Source, LowerError> {
         let low = self.part_of_word(i, index, ty)?;
         let high = self.sign_word(low.clone(), ty.is_signed());
         Ok(self.tuple([low, high]))
     }
 
-    /// The destination, and the part of it that is written: bits, number.
+    /// The destination, and the written part of it: width, index.
     fn target(&self, i: &Instruction) -> Result<(Operand, Option<(u32, u32)>), LowerError> {
         Ok(match self.operand(i, 0)? {
             Operand::Selection { register, selector, .. } => (Operand::Register(*register), part(selector)),
@@ -219,7 +219,7 @@ impl Lower<'_> {
         let mut product = self.product_of_words(a, ta.is_signed(), b, tb.is_signed());
         let clamps = i.modifiers.has(Word::Sat);
         if clamps && minus && !ta.is_signed() && !tb.is_signed() {
-            // Beyond 62 bits the sign would be lost; what it is clamped to is the same.
+            // Beyond 62 bits the sign would be lost; the clamped result is the same.
             let limit = self.tuple([imm(0), imm(1 << 30)]);
             let cut = self.b.pair();
             self.pseudo(Pseudo::Min64, &[Mod::U64], cut, [product.into(), limit]);
@@ -261,7 +261,7 @@ impl Lower<'_> {
         self.write(self.operand(i, 0)?, Type::B32, &[result[0].into()])
     }
 
-    /// The product of two words, each with or without a sign.
+    /// The 64-bit product of two words, each signed or unsigned.
     fn product_of_words(&mut self, a: Value, a_signed: bool, b: Value, b_signed: bool) -> [Value; 2] {
         let whole = self.b.pair();
         if a_signed == b_signed {
@@ -270,7 +270,7 @@ impl Lower<'_> {
         }
         let (signed, other) = if a_signed { (a, b) } else { (b, a) };
         self.b.imad_wide(whole, true, a, b, Source::rz());
-        // A negative factor was taken for one that is greater by 2^32.
+        // A negative factor was treated as one that is greater by 2^32.
         let [sign, excess, high] = [self.b.r(), self.b.r(), self.b.r()];
         self.b.sar(sign, signed, 31u32);
         self.b.and(excess, sign, other);
@@ -321,8 +321,8 @@ impl Lower<'_> {
         })
     }
 
-    /// An instruction on the halves or bytes of a word: each lane in 32 bits, clamped if asked for, then cut and put
-    /// together. With `.add` the lanes are summed up with the third operand.
+    /// An instruction on the halves or bytes of a word: each lane in 32 bits, saturated if requested, then truncated
+    /// and packed. With `.add` the lanes are accumulated onto the third operand.
     fn video_lanes(&mut self, i: &Instruction, action: Action, lanes: u32) -> Lowered {
         let (to, ta, tb) = self.video_types(i, action)?;
         let width = 32 / lanes;
@@ -392,7 +392,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// The numbers of the parts that an operand's selector picks, that of the lowest lane first.
+    /// The parts that an operand's selector picks, that of the lowest lane first.
     fn picks(&self, i: &Instruction, index: usize, lanes: u32) -> Result<Option<[u8; 4]>, LowerError> {
         let Operand::Selection { selector, .. } = self.operand(i, index)? else { return Ok(None) };
         let mut picks = [0; 4];
@@ -448,7 +448,7 @@ impl Lower<'_> {
                 self.op(Op::IABS, &[], d, [difference.into()]);
             }
             Action::Average => {
-                // Rounded away from zero: one more before halving, unless the sum is negative.
+                // Rounded away from zero: add one before halving, unless the sum is negative.
                 let [sum, sign, rounded] = [self.b.r(), self.b.r(), self.b.r()];
                 self.b.iadd3(sum, x, y, Source::rz());
                 self.b.sar(sign, sum, 31u32);

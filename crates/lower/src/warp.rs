@@ -122,7 +122,7 @@ impl Lower<'_> {
             return Ok(());
         }
         let whole = self.b.temporary(File::UR);
-        // Where there is a choice: the one whose result comes after a fixed time.
+        // Where there is a choice: the one with fixed latency.
         let op = if fixed { Op::CREDUX } else { Op::REDUX };
         self.b.op(op).mods(&reduction.mods()).to(whole).from(a).emit();
         let d = self.result_word(operand, ty)?;
@@ -130,8 +130,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A reduction without a uniform register: each lane of the mask collects the values of all that have not ended,
-    /// one after the other. Every lane makes as many iterations, so that they stay together.
+    /// A reduction without a uniform register: each lane of the mask accumulates the values of all live lanes in
+    /// sequence. Every lane has as many iterations, so that they stay converged.
     fn reduce_by_shuffles(
         &mut self,
         d: &Operand,
@@ -213,14 +213,14 @@ impl Lower<'_> {
     }
 }
 
-/// What `redux` computes.
+/// The operation of `redux`.
 #[derive(Clone, Copy)]
 struct LaneReduction {
     operation: Operation,
     ty: Type,
-    /// Of singles: their magnitudes are compared.
+    /// For f32: their magnitudes are compared.
     magnitudes: bool,
-    /// Of singles: one NaN makes the result one.
+    /// For f32: one NaN makes the result NaN.
     propagate_nan: bool,
 }
 
@@ -263,7 +263,7 @@ impl LaneReduction {
         std::iter::once(operation).chain(named).collect()
     }
 
-    /// What changes nothing. A NaN gives way to any number, unless one NaN is to be the result.
+    /// The identity element. A NaN yields to any other value, unless NaN propagates.
     fn identity(self) -> u32 {
         match self.operation {
             Operation::Min | Operation::Max if self.ty.is_float() && !self.propagate_nan => {
@@ -279,7 +279,7 @@ impl LaneReduction {
     }
 }
 
-/// An immediate as part of the instruction.
+/// An immediate as a literal of the instruction.
 fn small(source: Source, mask: u32) -> Source {
     match source.kind {
         SourceKind::Imm(bits) => Source::literal((bits & mask).into()),

@@ -1,8 +1,8 @@
-//! Products of matrices by four warps together: `wgmma`.
+//! Matrix multiplies by four warps together: `wgmma`.
 //!
-//! They run beside the program. The machine takes descriptors of what lies in shared memory in uniform registers, that of
-//! the left factor below that of the right one, and adds to the registers that it reads. The last product of a group says
-//! so itself; nothing else is left of closing a group.
+//! They are asynchronous. The hardware takes descriptors of shared-memory operands in uniform registers, that of the
+//! left factor below that of the right one, and accumulates into the registers that it reads. The last MMA of a group
+//! marks its end; closing a group needs no other instruction.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered};
@@ -12,10 +12,10 @@ use oriole_ptx::{MatrixShape, Space, Type, Word};
 use oriole_sass::{Class, Mod, Op, Symbol};
 use smallvec::SmallVec;
 
-/// Most groups that a wait can leave under way.
+/// Most groups that a wait can leave in flight.
 const MOST_GROUPS: i64 = 7;
 
-/// The immediate operands of a product, in the order of PTX.
+/// The immediate operands of an MMA, in PTX order.
 #[derive(Default)]
 struct Signs {
     negates: [bool; 2],
@@ -46,7 +46,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Waits until so many of the youngest groups are left.
+    /// Waits until at most `left` of the youngest groups are in flight.
     fn wait_for_products(&mut self, left: i64) {
         self.b
             .op(Op::WARPGROUP)
@@ -57,8 +57,8 @@ impl Lower<'_> {
             .emit();
     }
 
-    /// Closes the group of all products since the last one was closed: the last of them says so, or, if it does not stand
-    /// in this block, one that multiplies nothing.
+    /// Closes the group of all MMAs since the last close: marks the last of them, or, if it is not in this block, an
+    /// MMA without effect.
     fn close_group(&mut self) {
         let block = self.b.block();
         let instructions = &mut self.b.function_mut().block_mut(block).instructions;
@@ -126,7 +126,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Immediate operands behind the predicate: both signs, then which factors lie the other way round.
+    /// Immediate operands after the predicate: both signs, then the transpose flags.
     fn signs(&self, i: &Instruction, first: usize, in_registers: bool) -> Result<Signs, LowerError> {
         let number = |index: usize| match i.operands.get(index) {
             None => Ok(None),
@@ -137,7 +137,7 @@ impl Lower<'_> {
         for (at, negates) in signs.negates.iter_mut().enumerate() {
             *negates = number(first + at)? == Some(-1);
         }
-        // A factor in registers lies one way only.
+        // A factor in registers has one layout only.
         let transposable = usize::from(in_registers)..2;
         for (at, transposes) in signs.transposes[transposable].iter_mut().enumerate() {
             *transposes = number(first + 2 + at)? == Some(1);
@@ -145,7 +145,7 @@ impl Lower<'_> {
         Ok(signs)
     }
 
-    /// The words of a fragment in registers; zeros too, for the operand has no other form.
+    /// The words of a fragment in registers, zeros included: the operand has no other form.
     fn tuple_in_registers(&mut self, words: impl IntoIterator<Item = Source>) -> Source {
         let values: Vec<Value> = words.into_iter().map(|word| self.value_of(word)).collect();
         Source::values(values)
@@ -161,7 +161,7 @@ impl Lower<'_> {
         Ok([low, high])
     }
 
-    /// The operand that names both descriptors: that of the right factor comes above, even if there is no other one.
+    /// The operand of both descriptors: that of the right factor is the upper one, even without a left one.
     fn factors(&mut self, lower: Option<[Value; 2]>, upper: [Value; 2], signs: &Signs) -> Source {
         let alone = lower.is_none();
         let lower = lower.unwrap_or_else(|| {
@@ -184,13 +184,13 @@ impl Lower<'_> {
         source
     }
 
-    /// A predicate that is the same for the whole warp, where the machine wants it.
+    /// A warp-uniform predicate, where the hardware requires it.
     fn uniform_predicate(&mut self, operand: &Operand) -> Result<Source, LowerError> {
         let predicate = self.predicate(operand)?;
         Ok(self.uniform_truth(predicate))
     }
 
-    /// The same predicate in the uniform file.
+    /// The predicate in the uniform file.
     pub fn uniform_truth(&mut self, predicate: Source) -> Source {
         if matches!(predicate.kind, SourceKind::True(_)) {
             return Source { kind: SourceKind::True(File::UP), ..predicate };
@@ -201,7 +201,7 @@ impl Lower<'_> {
     }
 }
 
-/// The counter of groups under way.
+/// The counter of groups in flight.
 fn group_counter() -> Source {
     Source::plain(SourceKind::Symbol(Symbol::gsb0))
 }
@@ -222,7 +222,7 @@ fn is_wait(instruction: &oriole_ori::Instruction) -> bool {
     instruction.opcode == Opcode::Sass(Op::WARPGROUP) && instruction.mods.has(Mod::DEPBAR)
 }
 
-/// Opcode and modifiers of a product; `None` if there is no such instruction.
+/// Opcode and modifiers of an MMA; `None` if there is no such instruction.
 fn machine_product(
     i: &Instruction,
     shape: MatrixShape,

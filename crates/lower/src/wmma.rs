@@ -1,9 +1,9 @@
-//! `wmma`: fragments of matrices in memory, and their products.
+//! `wmma`: fragments of matrices in memory, and their multiplication.
 //!
-//! The language leaves open which element a register of a fragment holds. Here a fragment is what the products of sixteen
-//! (or eight) rows by eight columns want that a `wmma.mma` consists of, one behind the other; of eight rows and 32 columns
-//! the transposed product is taken. So a product needs no move, and a load finds the elements of a register side by side
-//! where the matrix lies in the order of its factor.
+//! PTX leaves the layout of fragment registers open. Here a fragment is the concatenation of the fragments of the
+//! 16x8 (or 8x8) MMAs that a `wmma.mma` consists of; for 8x32 the transposed multiply is used. So a multiply needs no
+//! moves, and a load finds the elements of a register contiguous where the layout of the matrix is that of its
+//! factor.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
@@ -17,33 +17,33 @@ use oriole_ptx::{MatrixShape, Space, Type, Word};
 use oriole_sass::{Mod, Op, Symbol};
 use smallvec::SmallVec;
 
-/// Which operand of the machine's product a fragment is.
+/// The MMA operand that a fragment is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
     /// Lines are rows of the left factor.
     Left,
     /// Lines are columns of the right factor.
     Right,
-    /// Lines are rows of the sum.
+    /// Lines are rows of the accumulator.
     Sum,
 }
 
-/// Where the first element of a register is for the lanes of the first group of four: line, and place in the line.
+/// Position of the first element of a register for the lanes of the first group of four: line, and index in the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Cell {
     line: u32,
     at: u32,
 }
 
-/// A fragment and how its matrix lies in memory.
+/// A fragment and the layout of its matrix in memory.
 pub(crate) struct Layout {
     pub role: Role,
     pub bits: u32,
-    /// Of each register; of each element of a sum.
+    /// One for each register; for an accumulator, one for each element.
     cells: Vec<Cell>,
     /// The elements of a line are neighbours in memory.
     pub along: bool,
-    /// Elements from one line, or one place, to the next if nothing is written.
+    /// Default elements from one line, or one position, to the next.
     stride: u32,
 }
 
@@ -52,7 +52,7 @@ fn width(role: Role, bits: u32) -> u32 {
     if role == Role::Sum { 2 } else { (32 / bits).max(1) }
 }
 
-/// The cells of a fragment of a product whose sum has so many rows, columns and tiles.
+/// The cells of a fragment of a multiply with this accumulator size and tile count.
 fn cells(role: Role, [rows, columns, depth]: [u32; 3], bits: u32) -> Vec<Cell> {
     let tall = rows.min(16);
     let grid = |lines: u32, lines_of_all: u32, length: u32, step: u32| -> Vec<Cell> {
@@ -81,7 +81,7 @@ fn cells(role: Role, [rows, columns, depth]: [u32; 3], bits: u32) -> Vec<Cell> {
 }
 
 impl Layout {
-    /// That of a `wmma.load` or `wmma.store`.
+    /// The layout of a `wmma.load` or `wmma.store`.
     pub fn of(i: &Instruction) -> Option<Layout> {
         let MatrixShape { rows, columns, depth } = i.modifiers.matrix_shape()?;
         let by_rows = i.modifiers.at::<MatrixLayout>()? == MatrixLayout::Row;
@@ -104,14 +104,13 @@ impl Layout {
         self.cells.len() / packed as usize
     }
 
-    /// True if blocks of eight by eight are loaded as they lie and then transposed.
+    /// True if blocks of eight by eight are loaded in memory order and then transposed.
     fn transposes(&self) -> bool {
         !self.along && self.bits == 16
     }
 }
 
-/// An access of a lane: where, how many bytes, and into or out of which words of the fragment. Four single bytes make a
-/// word.
+/// An access of a lane: address, byte count, and first word of the fragment. Four byte loads form a word.
 struct Access {
     place: Place,
     bytes: u32,
@@ -132,11 +131,11 @@ pub(crate) struct Matrix {
 #[derive(Clone)]
 enum Stride {
     Known(u32),
-    /// So many times this register.
+    /// This register times a factor.
     Times(Source, u32),
 }
 
-/// Greatest stride that is put into offsets.
+/// Largest stride that is folded into offsets.
 const OFFSET_STRIDE: u32 = 1 << 12;
 /// Offsets that leave room for such strides.
 const NEAR: std::ops::Range<i32> = -0x40_0000..0x40_0000;
@@ -173,7 +172,7 @@ impl Lower<'_> {
         }
         let each = words / layout.registers();
         match direct {
-            // A fragment in more registers than it fills repeats itself.
+            // A fragment with more registers than it fills repeats itself.
             Some(all) => {
                 for (at, &again) in all.iter().enumerate().skip(words) {
                     self.b.mov(again, d[at % words]);
@@ -208,7 +207,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// The block of eight by eight halves in a register, transposed.
+    /// Transposes the 8x8 block of 16-bit elements in a register.
     fn transposed(&mut self, word: Source) -> Source {
         let word = self.in_register(word);
         let d = self.b.r();
@@ -294,7 +293,7 @@ impl Lower<'_> {
         };
     }
 
-    /// The place so many strides and bytes behind the start.
+    /// The location this many strides and bytes after the start.
     pub fn behind(&mut self, matrix: &mut Matrix, lines: u32, bytes: u32) -> Place {
         let Place { space, symbol, offset, .. } = matrix.place;
         let mut place =
@@ -318,14 +317,14 @@ impl Lower<'_> {
         place
     }
 
-    /// The lane's number in the warp.
+    /// The lane id.
     pub fn lane_number(&mut self) -> Value {
         let lane = self.b.r();
         self.b.s2r(lane, Symbol::SR_LANEID);
         lane
     }
 
-    /// What a lane accesses, with all addresses computed.
+    /// The accesses of a lane, with all addresses computed.
     fn accesses(&mut self, layout: &Layout, matrix: &mut Matrix) -> Vec<Access> {
         let lane = self.lane_number();
         let [group, member] = [self.b.r(), self.b.r()];
@@ -376,7 +375,7 @@ impl Lower<'_> {
         found
     }
 
-    /// Loads what was planned.
+    /// Emits the planned loads.
     fn load_accesses(&mut self, layout: &Layout, accesses: Vec<Access>, d: &Words) -> Lowered {
         let mut bytes: SmallVec<[Value; 4]> = SmallVec::new();
         for access in accesses {
@@ -413,8 +412,8 @@ impl Lower<'_> {
         self.b.prmt(d, low, 0x5410u32, high);
     }
 
-    /// Loads blocks of eight rows of sixteen bytes each, whose addresses the lanes give: lane `8 m + r` that of row `r` of
-    /// block `m`.
+    /// Loads blocks of eight rows of sixteen bytes each; the lanes supply the addresses: lane `8 m + r` that of row
+    /// `r` of block `m`.
     fn load_rows(&mut self, layout: &Layout, mut matrix: Matrix, d: &Words) {
         let element = layout.bits / 8;
         let steps: Vec<[u32; 2]> = layout
@@ -465,7 +464,7 @@ impl Lower<'_> {
         }
     }
 
-    /// `wmma.mma`: one product of the machine for each tile of the sum.
+    /// `wmma.mma`: one MMA for each tile of the accumulator.
     fn multiply_fragments(&mut self, i: &Instruction) -> Lowered {
         let shape = i.modifiers.matrix_shape().ok_or_else(|| self.unsupported_form(i))?;
         let (to, left, right, from) = match i.types[..] {
@@ -498,7 +497,7 @@ impl Lower<'_> {
         };
         let [na, nb, nc] = [wide(shape.rows, left), wide(8, right), c.len() / tiles];
         for tile in 0..tiles {
-            // The tiles lie along the longer side, which only one of the factors has.
+            // The tiles are along the longer side, which only one of the factors has.
             let [at_a, at_b] = if rows > 16 { [tile * na, 0] } else { [0, tile * nb] };
             let part =
                 |words: &Fragment, at: usize, count: usize| words[at..][..count].iter().cloned().collect();
@@ -522,7 +521,7 @@ impl Lower<'_> {
         self.write_all(&elements, word, parts)
     }
 
-    /// The product of a tile. Of `.tf32`, four terms are a step of their own.
+    /// The multiply of a tile. For `.tf32`, four terms are a step of their own.
     fn tile(&mut self, i: &Instruction, p: Product) -> Lowered {
         if p.types[1] != Type::TF32 {
             return self.product(i, p);
@@ -530,7 +529,7 @@ impl Lower<'_> {
         self.product_in_halves(i, p)
     }
 
-    /// Halves, two in a word, as singles.
+    /// Widens 16-bit floats, two in a word, to f32.
     pub fn singles(&mut self, words: Fragment) -> Fragment {
         let mut singles = Fragment::new();
         for word in words {
@@ -545,13 +544,13 @@ impl Lower<'_> {
         singles
     }
 
-    /// Singles as halves, two in a word.
+    /// Narrows f32 values to f16, two in a word.
     pub fn packed_halves(&mut self, words: &Words) -> Words {
         words.chunks(2).map(|pair| self.halves_of(pair[1].into(), pair[0].into())).collect()
     }
 }
 
-/// Modifiers of an access of so many bytes.
+/// The size modifier of an access of this many bytes.
 pub(crate) fn size(bytes: u32) -> &'static [Mod] {
     match bytes {
         1 => &[Mod::U8],
@@ -567,7 +566,7 @@ fn apart(written: &Words, read: &Fragment) -> bool {
     read.iter().all(|source| source.as_plain_value().is_none_or(|value| !written.contains(&value)))
 }
 
-/// True if a register that is read is written only at the same place, by the product that reads it.
+/// True if a register that is read is written only at the same index, by the MMA that reads it.
 fn in_place(written: &Words, read: &Fragment) -> bool {
     let same = |(at, source): (usize, &Source)| {
         let value = source.as_plain_value();

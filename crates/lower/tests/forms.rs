@@ -1,7 +1,7 @@
-//! Everything that lowering makes must pass the verifier, and each machine instruction must have a form on the chip.
+//! All output of lowering must pass the verifier, and each machine instruction must have a form on the chip.
 //!
-//! The kernels of the repository are lowered always; other PTX files are if the environment variable
-//! `ORIOLE_PTX_FILES` names directories of them, separated by colons.
+//! The kernels of the repository are always lowered; other PTX files if the environment variable `ORIOLE_PTX_FILES`
+//! names their directories, separated by colons.
 
 use oriole_chip::Chip;
 use oriole_diagnostics::{Code, Diagnostic};
@@ -27,8 +27,8 @@ fn ptx_files(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The same instruction alone, every operand in registers of its own; a single value that occurs twice has one register,
-/// which some forms ask for.
+/// The instruction alone, every operand in registers of its own; a single value that occurs twice has one register,
+/// which some forms require.
 fn alone(function: &Function, instruction: &Instruction) -> (Function, Assignment) {
     let mut single = Function { is_entry: true, symbols: function.symbols.clone(), ..Function::default() };
     single.tables = function.tables.clone();
@@ -89,7 +89,7 @@ fn chip_of(text: &str) -> Chip {
     own.filter(|chip| !Chip::SM_90A.accepts(chip.as_target())).unwrap_or(Chip::SM_90A)
 }
 
-/// What is wrong with the lowering of one module; `relocatable` of one that names what other files define.
+/// Faults in the lowering of one module; `relocatable` for one that references other files.
 fn faults(text: &str, relocatable: bool, faults: &mut BTreeMap<String, usize>) -> usize {
     let chip = chip_of(text);
     let module = resolve_module(text);
@@ -125,7 +125,7 @@ fn faults(text: &str, relocatable: bool, faults: &mut BTreeMap<String, usize>) -
         let plain = oriole_options::SelectOptions { alternatives: false };
         for block in &function.blocks {
             for instruction in &block.instructions {
-                // What only uniform registers can hold goes there later.
+                // Operands that require uniform registers move there later.
                 if matches!(instruction.opcode, Opcode::Pseudo(_)) || wants_uniform_operands(instruction) {
                     continue;
                 }
@@ -162,10 +162,10 @@ fn report(files: &[PathBuf]) -> String {
 fn kernels_of_the_repository() {
     let mut files = Vec::new();
     ptx_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test-data"), &mut files);
-    // What only the interpreter has, and what is wrong on purpose.
+    // Tests of the interpreter only, and intended errors.
     let others = |folder: &Path| folder.ends_with("tensor-memory") || folder.ends_with("ptxas");
     files.retain(|path| !path.parent().is_some_and(others));
-    // Further folders on request: of them what is for the chip that is lowered for here.
+    // Further folders on request: only modules for the chip used here.
     let mut further = Vec::new();
     for folder in std::env::split_paths(&std::env::var_os("ORIOLE_PTX_FILES").unwrap_or_default()) {
         ptx_files(&folder, &mut further);

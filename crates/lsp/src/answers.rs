@@ -1,7 +1,7 @@
-//! Running a request on a worker: its snapshot, its answer, and the error that it gets if something goes wrong.
+//! Running a request on a worker: its snapshot, its answer, and the error in case of a failure.
 //!
-//! A worker takes its snapshot when it starts, so that what waits in a queue never holds up a change; it does not start
-//! if the text has changed since it was asked. Where only settings changed, it starts anew.
+//! A worker takes its snapshot when it starts, so that queued requests never delay a change. It does not start if the
+//! text has changed since the request. If only settings changed, it starts anew.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -20,7 +20,7 @@ pub(crate) fn error(code: i32, message: impl Into<String>) -> ResponseError {
     ResponseError { code, message: message.into(), data: None }
 }
 
-/// The error of a failure, where a change of the text is none.
+/// The error for a failure; a change of the text is not one.
 pub(crate) fn failure(failure: Failure) -> ResponseError {
     match failure {
         Failure::Cancelled => error(ErrorCode::RequestCanceled as i32, "cancelled by the client"),
@@ -29,7 +29,7 @@ pub(crate) fn failure(failure: Failure) -> ResponseError {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
@@ -49,15 +49,15 @@ pub(crate) fn run(core: &Core, request: Request, row: Row, pending: &Pending, as
     run_once(core, request, row, pending, asked, false);
 }
 
-/// What had changed so far when a request came.
+/// The revisions at the arrival of a request.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked {
     pub revision: u64,
     pub texts: u64,
 }
 
-/// Runs a request on a snapshot. False if there is no answer, since code is lacking that would have said more and `complete`
-/// asks for that.
+/// Runs a request on a snapshot. False if there is no answer, since missing code would have added to it and `complete`
+/// requires that code.
 fn run_once(
     core: &Core,
     request: Request,
@@ -94,7 +94,7 @@ fn run_once(
         }
         let parameters = request.params.clone();
         let answer = catch_unwind(AssertUnwindSafe(|| (row.run)(snapshot, parameters)));
-        // New settings stop what runs; the question is as good as before.
+        // New settings cancel running queries; the request is still valid.
         let stopped = matches!(answer, Ok(Err(Failure::Cancelled))) && !pending.is_cancelled();
         let now = core.now();
         if !stopped || now.texts != asked.texts || now.revision == revision {
@@ -128,7 +128,7 @@ mod tests {
     use crate::capabilities::Client;
     use crate::state::{Answer, Snapshot};
 
-    /// Runs a request that does `run` and gives the error of its answer.
+    /// Runs a request that does `run` and returns the error of its answer.
     fn failed(run: fn(Snapshot, Value) -> Answer, cancel: bool, outdated: bool) -> (i32, String) {
         let (server, client) = Connection::memory();
         let (core, _) = Core::new(server.sender.clone(), Client::default(), Arc::new(crate::Nothing));

@@ -1,4 +1,4 @@
-//! What runs after a change without being asked for: diagnostics that are pushed, and compiling while the text is at rest.
+//! Work after a change without a request: pushed diagnostics, and compiling while the text is at rest.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::state::{Failure, Snapshot};
 /// Work that takes longer shows its progress.
 const SHOWN_AFTER: Duration = Duration::from_millis(500);
 
-/// Pushes the diagnostics of a document. A change elsewhere cancels it and it begins again; a change of the document itself
+/// Pushes the diagnostics of a document. A change elsewhere cancels and restarts it; a change of the document itself
 /// has its own push.
 pub(crate) fn push_diagnostics(core: &Core, uri: &str, version: i32) {
     loop {
@@ -28,7 +28,7 @@ pub(crate) fn push_diagnostics(core: &Core, uri: &str, version: i32) {
     }
 }
 
-/// Compiles a document kernel by kernel, and shows what code generation found. True if diagnostics changed.
+/// Compiles a document kernel by kernel, and publishes the diagnostics of code generation. True if diagnostics changed.
 pub(crate) fn compile_in_background(core: &Core, uri: &str, version: i32, stop: &AtomicBool) -> bool {
     let mut progress = Progress::new(core);
     let revision = locked(&core.state).revision;
@@ -64,7 +64,7 @@ pub(crate) fn compile_in_background(core: &Core, uri: &str, version: i32, stop: 
     }
 }
 
-/// What changed in what is shown.
+/// The changes of the displayed data.
 #[derive(Default)]
 struct Changed {
     diagnostics: bool,
@@ -95,7 +95,7 @@ fn compile_all(
     })
 }
 
-/// Progress that is shown once it takes long.
+/// Progress that is shown only for long work.
 struct Progress<'a> {
     core: &'a Core,
     since: Instant,

@@ -1,9 +1,9 @@
-//! What the server can do, and what the client says that it can.
+//! Capabilities of the server and of the client.
 
 use oriole_ide::Encoding;
 use serde_json::{Value, json};
 
-/// What matters of the client.
+/// The relevant capabilities of the client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Client {
     pub encoding: Encoding,

@@ -1,4 +1,4 @@
-//! `ptx/compare`: what Oriole and an installed `ptxas` make of a kernel, side by side: verdict, figures, machine code.
+//! `ptx/compare`: a kernel compiled by Oriole and by an installed `ptxas`: verdict, figures, machine code.
 
 use oriole_chip::Chip;
 use oriole_diagnostics::{Family, Severity};
@@ -9,11 +9,11 @@ use crate::environment::Ptxas;
 use crate::extensions::{Asked, statistics_value};
 use crate::state::{Answer, Failure, Snapshot};
 
-/// A compiler takes the program.
+/// The compiler accepts the program.
 const ACCEPTED: &str = "accepted";
-/// A compiler calls it wrong.
+/// The compiler rejects it.
 const REFUSED: &str = "refused";
-/// It is right as far as we know, and we cannot compile it yet.
+/// It is valid as far as we know, and we cannot compile it yet.
 const NOT_SUPPORTED: &str = "not supported";
 
 pub(crate) fn compare(snapshot: Snapshot, asked: Asked) -> Answer {
@@ -33,7 +33,7 @@ pub(crate) fn compare(snapshot: Snapshot, asked: Asked) -> Answer {
         own["sass"] = json!(snapshot.analysis.sass(file, &kernel, chip)?.map(|listing| listing.text()));
     }
     let environment = snapshot.environment.clone();
-    // The other compiler takes its time: no change waits for it.
+    // ptxas takes its time: no change waits for it.
     drop(snapshot);
     let other = match environment.ptxas(&text.text, &chip.to_string()).map_err(failed)? {
         Ptxas::Refused(report) => json!({ "verdict": REFUSED, "report": report }),
@@ -65,7 +65,7 @@ fn verdict(snapshot: &Snapshot, file: FileId, chip: Chip) -> Result<Value, Failu
     Ok(json!({ "verdict": verdict, "diagnostics": messages }))
 }
 
-/// Figures and code of the other compiler's cubin.
+/// Figures and code of ptxas's cubin.
 fn theirs(cubin: &[u8], report: &str, kernel: &str) -> Result<Value, Failure> {
     let read = oriole_ide::annotate(cubin).map_err(failed)?;
     let from = read.lines.iter().position(|line| line.begins.as_deref() == Some(kernel));
@@ -90,7 +90,7 @@ fn theirs(cubin: &[u8], report: &str, kernel: &str) -> Result<Value, Failure> {
     }))
 }
 
-/// The number before some words, in what the other compiler says about a kernel.
+/// The number before some words, in ptxas's report about a kernel.
 fn figure(report: &str, kernel: &str, words: &str) -> Option<u64> {
     let begin = report.find(&format!("Compiling entry function '{kernel}'"))?;
     let about = &report[begin..];

@@ -1,7 +1,8 @@
-//! Configuration: `oriole.toml` beside the sources, and the settings of the client, of one shape.
+//! Configuration: `oriole.toml` next to the sources, and the settings of the client, in one format.
 //!
-//! The nearest `oriole.toml` above a file rules; its `directory` tables change parts of it for folders below. Settings of
-//! the client are laid over it. What is not known is a warning and no error, so that a file of a later version opens.
+//! The nearest `oriole.toml` above a file applies; its `directory` tables override parts of it for folders below.
+//! Settings of the client override both. An unknown key is a warning and no error, so that a file of a later version
+//! opens.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use crate::Environment;
 /// Name of the file.
 pub(crate) const FILE: &str = "oriole.toml";
 
-/// Which inlay hints are shown. What is left out keeps what was said before, at last `true`.
+/// The enabled inlay hints. A missing one is inherited, finally `true`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct HintConfig {
@@ -31,13 +32,13 @@ pub struct HintConfig {
     pub spills: Option<bool>,
 }
 
-/// What rules for a folder.
+/// The settings of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct DirectoryConfig {
     /// The folder, relative to that of the file.
     pub path: String,
-    /// Chips; the first one is shown.
+    /// Chips; the first one is the default for display.
     pub targets: Option<Vec<String>>,
     /// Optimization level.
     pub level: Option<u8>,
@@ -51,7 +52,7 @@ pub struct DirectoryConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Config {
-    /// Chips to compile for, the first one is shown; empty or left out: what `.target` says.
+    /// Chips to compile for, the first one is the default for display; empty or left out: the file's `.target`.
     pub targets: Option<Vec<String>>,
     /// Optimization level 0 to 3.
     pub level: Option<u8>,
@@ -59,16 +60,16 @@ pub struct Config {
     pub knobs: BTreeMap<String, Value>,
     /// Hints.
     pub hints: HintConfig,
-    /// Whether code is compiled in the background to report what code generation finds.
+    /// Whether code is compiled in the background to report diagnostics of code generation.
     pub background: Option<bool>,
-    /// Folders that differ.
+    /// Folders with other settings.
     pub directory: Vec<DirectoryConfig>,
 }
 
-/// What rules for a file, with what is wrong with the configuration.
+/// The effective configuration of a file, and errors of the configuration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Ruling {
-    /// Names the settings: files of one ruling share results.
+    /// The key of the settings: files with equal keys share results.
     pub root: String,
     pub settings: Settings,
     pub hints: HintOptions,
@@ -128,7 +129,7 @@ fn lay(
     }
 }
 
-/// Keys of a table that the configuration does not know.
+/// Keys of a table that are unknown.
 fn unknown(value: &Value, warnings: &mut Vec<String>) {
     const KNOWN: [&str; 6] = ["targets", "level", "knobs", "hints", "background", "directory"];
     for key in value.as_object().into_iter().flat_map(|table| table.keys()) {
@@ -138,7 +139,7 @@ fn unknown(value: &Value, warnings: &mut Vec<String>) {
     }
 }
 
-/// What rules for a file of this path.
+/// The effective configuration of a file with this path.
 pub(crate) fn rule(path: Option<&Path>, client: &Value, environment: &dyn Environment) -> Ruling {
     let mut ruling = Ruling { background: true, ..Ruling::default() };
     if let Some(path) = path {
@@ -173,7 +174,7 @@ fn lay_file(config: &Config, text: &str, folder: &Path, path: &Path, ruling: &mu
     }
     lay(&config.targets, config.level, &config.knobs, &config.hints, ruling);
     ruling.background = config.background.unwrap_or(ruling.background);
-    // The longest path that holds the file rules last.
+    // The directory with the longest path that contains the file comes last.
     let mut inside: Vec<(PathBuf, &DirectoryConfig)> = config
         .directory
         .iter()

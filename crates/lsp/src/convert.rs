@@ -9,7 +9,7 @@ use oriole_ide::{
     FoldKind, LineIndex, Position, Range, Symbol, SymbolKind, Tag,
 };
 
-/// A text with what it takes to convert positions in it.
+/// A text with the data for converting positions in it.
 #[derive(Clone)]
 pub(crate) struct Text {
     pub text: Arc<String>,

@@ -1,4 +1,4 @@
-//! Diagnostics in the words of the protocol: pulled by the client, or pushed to one that does not pull.
+//! Diagnostics in the format of the protocol: pulled by the client, or pushed to one that does not pull.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use crate::convert;
 use crate::state::{Answer, Failure, Snapshot, answer};
 
-/// The diagnostics of a document: syntax and types, and what code generation found in this very text.
+/// The diagnostics of a document: syntax and types, and those of code generation for exactly this text.
 pub(crate) fn diagnostics(snapshot: Snapshot, uri: &str) -> Result<Vec<lsp::Diagnostic>, Failure> {
     let (file, text) = snapshot.open(uri)?;
     let mut found = snapshot.analysis.diagnostics(file)?;
     let (shared, revision) = (snapshot.shared.clone(), snapshot.revision);
-    // What follows asks nothing more: no change has to wait for it.
+    // The snapshot is no longer needed: no change has to wait for it.
     drop(snapshot);
     for more in shared.code(file, revision).iter() {
         if !found.contains(more) {
@@ -33,14 +33,14 @@ pub(crate) struct Pull {
     previous_result_id: Option<String>,
 }
 
-/// A name for diagnostics: equal diagnostics have equal names.
+/// A result id of diagnostics: equal diagnostics have equal ids.
 pub(crate) fn name(items: &Value) -> String {
     let mut hasher = DefaultHasher::new();
     items.to_string().hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
-/// The diagnostics of a document with their name.
+/// The diagnostics of a document with their result id.
 pub(crate) fn named(snapshot: Snapshot, uri: &str) -> Result<(String, Value), Failure> {
     let items = answer(diagnostics(snapshot, uri)?)?;
     Ok((name(&items), items))

@@ -1,4 +1,4 @@
-//! Documents come, change and go: each change is done to the host at once, and what follows from it is ordered.
+//! Documents are opened, changed and closed: each change is applied to the host at once, and follow-up work is queued.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::virtual_documents::SCHEME;
 use crate::workspace::Scope;
 use crate::{extensions, sass_map, uri};
 
-/// How long nothing must change before code is compiled in the background.
+/// Idle time before code is compiled in the background.
 const REST: Duration = Duration::from_millis(300);
 
 impl Server {
@@ -82,7 +82,7 @@ impl Server {
         self.tell_status(&address);
     }
 
-    /// Names what is switched off for a document.
+    /// Reports the features that are switched off for a document.
     pub fn tell_status(&self, uri: &str) {
         let snapshot = self.core.snapshot();
         let Ok(file) = snapshot.file(uri) else { return };
@@ -126,7 +126,7 @@ impl Server {
         self.touched(&address);
     }
 
-    /// After a change: diagnostics and followed code at once, the rest when there is rest.
+    /// After a change: diagnostics and followed code at once, the rest when the text is at rest.
     pub fn touched(&mut self, uri: &str) {
         let document = locked(&self.core.state).documents.get(uri).cloned();
         let Some(document) = document else { return };
@@ -166,7 +166,7 @@ impl Server {
         self.wake(Scope::Open);
     }
 
-    /// Has the long answers of diagnostics go on.
+    /// Wakes the streams of diagnostics.
     pub fn wake(&self, scope: Scope) {
         for stream in self.streams.iter().filter(|stream| stream.wake(scope)) {
             let (core, stream) = (self.core.clone(), stream.clone());
@@ -192,7 +192,7 @@ impl Server {
         }
     }
 
-    /// Reads the configuration again for every document. What is as it was stops nothing that runs.
+    /// Reads the configuration again for every document. Unchanged settings cancel nothing.
     pub fn reload(&mut self) {
         let uris: Vec<String> = locked(&self.core.state).documents.keys().cloned().collect();
         let mut changed = Vec::new();
@@ -232,7 +232,7 @@ impl Server {
         uris.iter().for_each(|uri| self.core.refresh_content(uri));
     }
 
-    /// Says once what is wrong with the configuration.
+    /// Reports errors of the configuration, each once.
     pub fn warn(&mut self, warnings: &[String]) {
         for warning in warnings {
             if self.warned.insert(warning.clone()) {
@@ -243,7 +243,7 @@ impl Server {
     }
 }
 
-/// The settings of a root, made at first and brought up to date.
+/// The settings of a root, created on first use and brought up to date.
 fn settings_of(
     known: &mut BTreeMap<String, (SettingsId, Settings)>,
     state: &mut HostState,
@@ -264,7 +264,7 @@ fn settings_of(
     id
 }
 
-/// The language of a document; nothing for what is not ours.
+/// The language of a document; `None` for other documents.
 fn language_of(uri: &str, id: &str) -> Option<Language> {
     if uri.starts_with(&format!("{SCHEME}:")) {
         return None;

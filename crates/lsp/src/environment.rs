@@ -12,7 +12,7 @@ pub enum Ptxas {
         /// The report.
         report: String,
     },
-    /// It refused the text, with these words.
+    /// It refused the text, with this message.
     Refused(String),
 }
 
@@ -32,13 +32,13 @@ pub enum PtxasError {
 
 /// Files and programs, as far as the server may use them.
 pub trait Environment: Send + Sync {
-    /// The bytes of a file; nothing if it cannot be read.
+    /// The bytes of a file; `None` if it cannot be read.
     fn read(&self, path: &Path) -> Option<Vec<u8>>;
 
     /// The PTX files below a folder, sorted, without those that the folder's own rules ignore.
     fn sources(&self, folder: &Path) -> Vec<PathBuf>;
 
-    /// Waits until a process is gone; false if that cannot be told.
+    /// Waits until a process is gone; false if that cannot be observed.
     fn wait_for_end(&self, process: u32) -> bool;
 
     /// Compiles PTX with an installed `ptxas`.
@@ -48,7 +48,7 @@ pub trait Environment: Send + Sync {
     fn ptxas(&self, text: &str, chip: &str) -> Result<Ptxas, PtxasError>;
 }
 
-/// A world without files and programs.
+/// An environment without files and programs.
 pub struct Nothing;
 
 impl Environment for Nothing {

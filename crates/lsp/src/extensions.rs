@@ -1,4 +1,4 @@
-//! Requests of our own, beside those of the protocol. `docs/lsp.md` has their shapes.
+//! Requests of our own, in addition to those of the protocol. `docs/lsp.md` has their formats.
 
 use gen_lsp_types as lsp;
 use oriole_chip::Chip;
@@ -32,7 +32,7 @@ pub(crate) const REQUESTS: [&str; 15] = [
     "ptx/reload",
 ];
 
-/// Parameters: a document, and what else a request wants.
+/// Parameters: a document, and the further parameters of a request.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Asked {
@@ -114,7 +114,7 @@ pub(crate) fn sass(snapshot: Snapshot, asked: Asked) -> Answer {
     let subject = Subject { uri, kernel: kernel.to_owned(), chip: shown };
     let followed = &snapshot.shared.followed;
     match asked.follow {
-        // Before anything is computed: a change that cancels this is already pushed.
+        // Before anything is computed: a change that cancels this is already in the channel.
         Some(true) => followed.begin(&subject)?,
         Some(false) => followed.end(&subject),
         None => {}
@@ -258,7 +258,7 @@ pub(crate) fn write_waits(snapshot: Snapshot, _asked: Asked) -> Answer {
     Ok(snapshot.shared.waits())
 }
 
-/// Health and what is switched off, by document.
+/// Health and switched-off features, by document.
 pub(crate) fn status(snapshot: &Snapshot) -> Value {
     let mut off = Vec::new();
     for (uri, document) in snapshot.documents.iter() {
@@ -296,7 +296,7 @@ pub(crate) fn status(snapshot: &Snapshot) -> Value {
     })
 }
 
-/// `workspace/executeCommand`: gives the document that the command shows.
+/// `workspace/executeCommand`: returns the document that the command shows.
 pub(crate) fn command(snapshot: Snapshot, parameters: Value) -> Answer {
     let name = parameters["command"].as_str().unwrap_or_default().to_owned();
     let asked: Asked = crate::state::parse(parameters["arguments"][0].clone())?;

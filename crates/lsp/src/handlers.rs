@@ -1,4 +1,4 @@
-//! The requests of the protocol: each converts its parameters, asks, and converts the answer.
+//! The requests of the protocol: each converts its parameters, runs a query, and converts the answer.
 
 use gen_lsp_types as lsp;
 use oriole_ide::{Edit, Hint, Lens, Style};
@@ -141,7 +141,7 @@ pub(crate) fn workspace_symbols(snapshot: Snapshot, parameters: lsp::WorkspaceSy
     let mut symbols = Vec::new();
     for (file, symbol) in snapshot.analysis.workspace_symbols(&parameters.query)? {
         let (Some(uri), Ok(text)) = (snapshot.uri(file), snapshot.text(file)) else { continue };
-        // The protocol has no other place for what a name is in its source.
+        // The protocol has no other place for the source name of a symbol.
         symbols.push(json!({
             "name": symbol.name,
             "kind": convert::symbol_kind(symbol.kind),
@@ -238,7 +238,7 @@ pub(crate) fn tokens_range(snapshot: Snapshot, parameters: OfRange) -> Answer {
     Ok(json!({ "data": crate::tokens::pack(&text, &tokens) }))
 }
 
-/// Parameters of formatting; of the options those that say how lines are indented.
+/// Parameters of formatting; of the options those for indentation.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Formatting {
@@ -357,7 +357,7 @@ fn inlay_hint(text: &convert::Text, hint: Hint) -> Value {
     found
 }
 
-/// What a lens keeps until it is asked for.
+/// The data of an unresolved lens.
 #[derive(Deserialize, serde::Serialize)]
 struct LensData {
     uri: String,

@@ -1,9 +1,9 @@
-//! What the thread that reads messages and the workers share: two hosts of the same texts, and the connection to the client.
+//! State shared by the message reader and the workers: two hosts of the same texts, and the connection to the client.
 //!
-//! The first host answers what reads trees and types; its questions are short, so a change never waits for them. The
-//! second one, the workshop, compiles; what it has compiled last the first one shows. A compile is cancelled between two phases only, which may take long in a large
-//! kernel; it is the thread of the workshop that waits for that and not the one that reads messages. Both get the same
-//! changes in the same order, and so give files and settings the same numbers.
+//! The first host answers queries of trees and types; they are short, so a change never waits for them. The second one,
+//! the workshop, compiles; the first one shows its last results. A compile is cancelled between two phases only, which
+//! may take long in a large kernel; the workshop's thread waits for that and not the message reader. Both get the same
+//! changes in the same order, and so give files and settings the same ids.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -45,10 +45,10 @@ impl Pending {
     }
 }
 
-/// Something that is done to a host.
+/// An operation on a host.
 type Act = Box<dyn FnOnce(&mut AnalysisHost) + Send>;
 
-/// What the workshop has to do to reach a revision.
+/// The operations that bring the workshop to a revision.
 pub(crate) struct Order {
     acts: Vec<Act>,
     documents: Arc<BTreeMap<String, Document>>,
@@ -56,15 +56,15 @@ pub(crate) struct Order {
     texts: u64,
 }
 
-/// A host with what belongs to it.
+/// A host with its revision and settings.
 pub(crate) struct HostState {
     pub host: AnalysisHost,
     pub documents: Arc<BTreeMap<String, Document>>,
     /// Counts changes of texts and settings.
     pub revision: u64,
-    /// Counts changes of texts alone: a request whose text is as it was is not outdated.
+    /// Counts changes of texts alone: a request whose text is unchanged is not outdated.
     pub texts: u64,
-    /// What has been done to this host and not yet to the workshop's.
+    /// Operations done on this host and not yet on the workshop's.
     acts: Vec<Act>,
 }
 
@@ -73,7 +73,7 @@ impl HostState {
         HostState { host, documents: Arc::default(), revision: 0, texts: 0, acts: Vec::new() }
     }
 
-    /// Does something to the host, and notes it for the workshop.
+    /// Applies an operation to the host, and queues it for the workshop.
     pub fn apply<T>(&mut self, act: impl Fn(&mut AnalysisHost) -> T + Send + 'static) -> T {
         let result = act(&mut self.host);
         self.acts.push(Box::new(move |host| {
@@ -82,7 +82,7 @@ impl HostState {
         result
     }
 
-    /// Changes a text; the workshop takes it over as it is then.
+    /// Changes a text; the workshop takes over the resulting text.
     pub fn change(&mut self, file: FileId, changes: &[Change]) {
         self.host.change(file, changes);
         if let Some(text) = self.host.shared_text(file) {
@@ -91,20 +91,20 @@ impl HostState {
     }
 }
 
-/// What the main thread and the workers share.
+/// State shared by the main thread and the workers.
 pub(crate) struct Core {
     pub state: Mutex<HostState>,
     pub workshop: Mutex<HostState>,
-    /// Tells that the workshop has reached a revision.
+    /// Signals that the workshop has reached a revision.
     reached: Condvar,
-    /// Nothing ends the workshop.
+    /// `None` ends the workshop.
     pub orders: Sender<Option<Order>>,
     sender: Sender<Message>,
     pub client: Client,
     pub environment: Arc<dyn Environment>,
     pub shared: Arc<Shared>,
     pub pending: Mutex<BTreeMap<RequestId, Arc<Pending>>>,
-    /// Documents of our own that the client shows.
+    /// Virtual documents that the client shows.
     pub shown: Mutex<BTreeSet<String>>,
     pub requests: Mutex<i32>,
     /// Folders of the workspace.
@@ -149,18 +149,18 @@ impl Core {
         }
     }
 
-    /// What has changed so far.
+    /// The current revisions.
     pub fn now(&self) -> Asked {
         let state = locked(&self.state);
         Asked { revision: state.revision, texts: state.texts }
     }
 
-    /// A snapshot for what reads trees and types.
+    /// A snapshot for queries of trees and types.
     pub fn snapshot(&self) -> Snapshot {
         self.of(&locked(&self.state))
     }
 
-    /// A snapshot for what compiles, of this revision or a later one.
+    /// A snapshot for compiling, of this revision or a later one.
     pub fn building_snapshot(&self, revision: u64) -> Snapshot {
         let mut state = locked(&self.workshop);
         while state.revision < revision {
@@ -169,13 +169,13 @@ impl Core {
         self.of(&state)
     }
 
-    /// After changes: counts the revision and has the workshop follow.
+    /// After changes: increments the revision and lets the workshop follow.
     pub fn commit(&self, state: &mut HostState) {
         state.texts += 1;
         self.commit_settings(state);
     }
 
-    /// The same where no text changed.
+    /// After changes of settings only.
     pub fn commit_settings(&self, state: &mut HostState) {
         state.revision += 1;
         let (acts, documents) = (std::mem::take(&mut state.acts), state.documents.clone());
@@ -183,7 +183,7 @@ impl Core {
         let _ = self.orders.send(Some(Order { acts, documents, revision, texts }));
     }
 
-    /// The workshop: follows until it is told to end.
+    /// The workshop: follows until it gets the end message.
     pub fn follow(&self, orders: &Receiver<Option<Order>>) {
         while let Ok(Some(order)) = orders.recv() {
             let mut state = locked(&self.workshop);
@@ -206,7 +206,7 @@ impl Core {
         self.send(Notification { method: method.to_owned(), params: parameters });
     }
 
-    /// Sends a request to the client and gives its number.
+    /// Sends a request to the client and returns its id.
     pub fn request(&self, method: &str, parameters: Value) -> RequestId {
         let mut last = locked(&self.requests);
         *last += 1;
@@ -222,7 +222,7 @@ impl Core {
         }
     }
 
-    /// What a client shows of compiled code is no longer current.
+    /// Asks the client to refresh what it shows of compiled code.
     pub fn refresh(&self) {
         let wanted = [
             (self.client.refreshes_diagnostics, "workspace/diagnostic/refresh"),
@@ -234,7 +234,7 @@ impl Core {
         }
     }
 
-    /// Documents of our own that show code of a document are to be asked for again.
+    /// Asks the client to reload virtual documents that show code of a document.
     pub fn refresh_content(&self, of: &str) {
         if !self.client.refreshes_content {
             return;

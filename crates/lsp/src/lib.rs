@@ -1,8 +1,8 @@
 //! The language server: the protocol on one side, `oriole_ide` on the other, over any pair of message streams.
 //!
-//! It is here so that one crate knows the protocol: conversion of positions and answers, capabilities, and when a request
-//! runs. It opens no file and starts no process; what it needs of the world it asks of an [`Environment`]. No rule of PTX
-//! and no question about code may enter: those are in `oriole_ide`.
+//! This is the one crate that knows the protocol: conversion of positions and answers, capabilities, and when a request
+//! runs. It opens no file and starts no process; it reaches the outside only by an [`Environment`]. No rule of PTX and
+//! no query of code may enter: those are in `oriole_ide`.
 //!
 //! One thread reads messages and applies changes; it never computes. Requests run on worker threads over snapshots, which
 //! a change cancels. A panic of a request is that request's error only.

@@ -1,7 +1,6 @@
-//! Worker threads: some for what a person waits for, some for what compiles, one for what can wait.
+//! Worker threads: some for urgent requests, some for compiles, one for background work.
 //!
-//! They are told apart by name, and on Linux by priority: where processors are few, what compiles steps back for what
-//! answers a keystroke.
+//! They differ by name, and on Linux by priority: where there are few CPUs, compiles yield to answers to a keystroke.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -18,7 +17,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// So many threads for urgent tasks, as many for those that compile, and one for what can wait.
+    /// `count` threads for urgent tasks, as many for compiles, and one for background work.
     pub fn new(count: usize) -> Pool {
         let (urgent_sender, urgent_receiver) = unbounded::<Task>();
         let (building_sender, building_receiver) = unbounded::<Task>();
@@ -28,7 +27,7 @@ impl Pool {
             let run = move || {
                 step_back(nice);
                 for task in receiver {
-                    // A task answers for its own panics; one that slips through must not end the worker.
+                    // A task handles its own panics; one that escapes must not end the worker.
                     let _ = catch_unwind(AssertUnwindSafe(task));
                 }
             };
@@ -48,21 +47,21 @@ impl Pool {
         }
     }
 
-    /// Runs a task that a person waits for.
+    /// Runs an urgent task.
     pub fn urgent(&self, task: impl FnOnce() + Send + 'static) {
         if let Some(sender) = &self.urgent {
             let _ = sender.send(Box::new(task));
         }
     }
 
-    /// Runs a task that compiles, or waits for somebody who does.
+    /// Runs a task that compiles, or waits for a compile.
     pub fn building(&self, task: impl FnOnce() + Send + 'static) {
         if let Some(sender) = &self.building {
             let _ = sender.send(Box::new(task));
         }
     }
 
-    /// Runs a task when the others of its kind are done.
+    /// Runs a background task when the others of its kind are done.
     pub fn patient(&self, task: impl FnOnce() + Send + 'static) {
         if let Some(sender) = &self.patient {
             let _ = sender.send(Box::new(task));
@@ -70,7 +69,7 @@ impl Pool {
     }
 }
 
-/// Makes this thread nicer than the others by so much; where the system refuses, it stays as it is.
+/// Raises the nice value of this thread by this amount; where the system refuses, it stays unchanged.
 fn step_back(nice: i32) {
     #[cfg(target_os = "linux")]
     if nice > 0 {

@@ -1,4 +1,4 @@
-//! Reports about both hosts at once: how often queries ran, what the last edit made run, and what memory holds.
+//! Reports about both hosts: execution counts of queries, queries caused by the last edit, and memory.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::state::{Answer, Failure};
 
-/// A report about both hosts: that which answers and that which compiles.
+/// A report about both hosts: the one for answers and the one for compiles.
 pub(crate) type Report = fn(&mut [&mut AnalysisHost; 2], &Value) -> Answer;
 
-/// The report that a request asks for.
+/// The report for a request.
 pub(crate) fn report(method: &str, parameters: &Value) -> Option<Report> {
     match method {
         "ptx/queryStats" => Some(query_counts),
@@ -45,7 +45,8 @@ fn memory(hosts: &mut [&mut AnalysisHost; 2], _: &Value) -> Answer {
     Ok(json!({ "bytes": total, "rows": rows }))
 }
 
-/// What the last edit made run, and why. The first request turns the recording on; `record: false` turns it off.
+/// The queries that the last edit caused to run, and the causes. The first request turns the recording on;
+/// `record: false` turns it off.
 fn last_edit(hosts: &mut [&mut AnalysisHost; 2], parameters: &Value) -> Answer {
     let wanted = parameters["record"] != false && parameters["arguments"][0]["record"] != false;
     if !record_reads(wanted) && wanted {

@@ -16,26 +16,26 @@ fn on<P: DeserializeOwned>(
     handler(snapshot, parse(parameters)?)
 }
 
-/// What a method does.
+/// The handler of a method.
 type Handler = fn(Snapshot, Value) -> Answer;
 
-/// How a request is treated.
+/// The scheduling of a request.
 #[derive(Clone, Copy)]
 pub(crate) struct Row {
     pub method: &'static str,
     pub run: Handler,
-    /// What it costs, and so where it runs.
+    /// Its cost, and so its thread.
     pub cost: Cost,
 }
 
-/// What a request costs.
+/// The cost of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cost {
     /// It reads trees and types only.
     Reads,
     /// It reads, and compiles only what has not been compiled yet.
     Looks,
-    /// It may compile what it is about.
+    /// It may compile its subject.
     Builds,
     /// It compiles much, and no request waits for it.
     BuildsMuch,

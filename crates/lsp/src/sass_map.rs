@@ -1,8 +1,8 @@
-//! `ptx/sassMap`: the machine code that a client shows, pushed to it when it is made anew.
+//! `ptx/sassMap`: machine code on display, pushed to the client when it changes.
 //!
-//! A client that asks for machine code with `follow` gets each later state as what differs in the rows and where all rows
-//! are in the text, so that views side by side move together without asking. Each state has a name, and says which one
-//! it builds on: a client that has another one asks for all of it again.
+//! A client that requests machine code with `follow` gets each later state as the difference of the rows and the places
+//! of all rows in the text, so that views side by side move together without requests. Each state has an id, and names
+//! the one that it builds on: a client with another one requests everything again.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -19,7 +19,7 @@ use crate::state::Failure;
 /// Kernels that one client may follow at a time.
 const MOST: usize = 64;
 
-/// A kernel, for a chip or for the one that its document is shown for.
+/// A kernel, for a chip or for the default chip of its document.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Subject {
     pub uri: String,
@@ -27,20 +27,20 @@ pub(crate) struct Subject {
     pub chip: Option<Chip>,
 }
 
-/// What the client has of a subject.
+/// The client's state of a subject.
 #[derive(Default)]
 struct Sent {
-    /// Of which revision of the texts.
+    /// The revision of the texts.
     revision: u64,
-    /// Its name; 0 for nothing yet.
+    /// Its id; 0 for nothing yet.
     name: u64,
     /// Rows without their places.
     rows: Vec<Value>,
-    /// Everything else that was told.
+    /// All other data that was sent.
     rest: Value,
 }
 
-/// What a client follows.
+/// The subjects that a client follows.
 #[derive(Default)]
 pub(crate) struct Followed {
     subjects: Mutex<BTreeMap<Subject, Sent>>,
@@ -48,7 +48,7 @@ pub(crate) struct Followed {
 }
 
 impl Followed {
-    /// Follows a subject from now on.
+    /// Starts following a subject.
     pub fn begin(&self, subject: &Subject) -> Result<(), Failure> {
         let mut subjects = locked(&self.subjects);
         if subjects.len() >= MOST && !subjects.contains_key(subject) {
@@ -58,7 +58,7 @@ impl Followed {
         Ok(())
     }
 
-    /// Follows it no more.
+    /// Stops following it.
     pub fn end(&self, subject: &Subject) {
         locked(&self.subjects).remove(subject);
     }
@@ -68,12 +68,13 @@ impl Followed {
         locked(&self.subjects).retain(|subject, _| subject.uri != uri);
     }
 
-    /// What is followed of a document.
+    /// The followed subjects of a document.
     pub fn of(&self, uri: &str) -> Vec<Subject> {
         locked(&self.subjects).keys().filter(|subject| subject.uri == uri).cloned().collect()
     }
 
-    /// Keeps what an answer tells, and gives its name. Nothing if a newer state has been sent, or no client follows.
+    /// Records the state that an answer sends, and returns its id. `None` if a newer state has been sent, or no client
+    /// follows.
     pub fn answered(
         &self,
         subject: &Subject,
@@ -94,7 +95,7 @@ impl Followed {
         *last
     }
 
-    /// What has to be told of a new state; nothing if the client has it, or a newer one.
+    /// The difference to a new state; `None` if the client has it, or a newer one.
     fn news(
         &self,
         subject: &Subject,
@@ -123,7 +124,7 @@ fn rows(listing: &SassListing) -> Vec<Value> {
     listing.rows.iter().map(row_value).collect()
 }
 
-/// Where each row is in the text, and what the rows are of.
+/// The place of each row in the text, and the subject of the rows.
 fn rest(text: &Text, listing: Option<&SassListing>) -> Value {
     let Some(listing) = listing else { return json!({ "chip": null, "stale": true, "map": [] }) };
     let place = |range| {
@@ -134,7 +135,7 @@ fn rest(text: &Text, listing: Option<&SassListing>) -> Value {
     json!({ "chip": listing.chip.to_string(), "stale": listing.stale, "map": map })
 }
 
-/// The one stretch of rows that differs.
+/// The one range of rows that differs.
 fn difference(old: &[Value], new: &[Value]) -> Value {
     let prefix = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let most = old.len().min(new.len()) - prefix;
@@ -147,8 +148,8 @@ fn difference(old: &[Value], new: &[Value]) -> Value {
     json!([{ "start": prefix, "deleteCount": old.len() - suffix - prefix, "rows": rows }])
 }
 
-/// Pushes what is new of everything that is followed of a document. A change elsewhere cancels it and it begins again; a
-/// change of the document itself has its own push.
+/// Pushes changes of all followed subjects of a document. A change elsewhere cancels and restarts it; a change of the
+/// document itself has its own push.
 pub(crate) fn push(core: &Core, uri: &str, version: i32) {
     let revision = locked(&core.state).revision;
     for subject in core.shared.followed.of(uri) {

@@ -30,35 +30,35 @@ pub(crate) struct Server {
     pub core: Arc<Core>,
     pub pool: Pool,
     pub settings: BTreeMap<String, (SettingsId, Settings)>,
-    /// How the client spelled the addresses of open documents, by their one spelling.
+    /// The client's spelling of the URIs of open documents, by their canonical spelling.
     spellings: BTreeMap<String, String>,
-    /// The client has said goodbye; it may still leave.
+    /// The client has sent `shutdown`; `exit` may follow.
     ending: bool,
     pub client_settings: Value,
-    /// The number of the question for settings that is open.
+    /// The id of the open request for settings.
     asked_settings: Option<RequestId>,
     pub warned: BTreeSet<String>,
     /// Documents that changed since they were compiled, and when to compile them.
     pub dirty: BTreeSet<String>,
     pub rest_until: Option<Instant>,
     pub stop: Arc<AtomicBool>,
-    /// Answers of diagnostics that go on.
+    /// Streams of workspace diagnostics.
     pub streams: Vec<Arc<Stream>>,
-    /// Tells that the process of the client is gone.
+    /// Signals that the process of the client is gone.
     gone: (Sender<()>, Receiver<()>),
 }
 
-/// How a conversation ended.
+/// The end of a conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// The client said goodbye and left.
+    /// The client sent `shutdown` and `exit`.
     Goodbye,
-    /// The client left without goodbye.
+    /// The client sent `exit` without `shutdown`.
     Exit,
     /// The messages ended.
     Disconnected,
-    /// The process of the client is gone. What is sent is not read any more, so threads that send may never end: the
-    /// program should not wait for them.
+    /// The process of the client is gone. Output is no longer read, so threads that send may never end: the program
+    /// should not wait for them.
     ClientGone,
 }
 
@@ -76,7 +76,7 @@ pub enum ServeError {
     Panicked(String),
 }
 
-/// Serves one client until it leaves, its messages end, or the process that it named is gone.
+/// Serves one client until it exits, its messages end, or the process that it named is gone.
 ///
 /// # Errors
 /// The client broke the protocol before it was initialized, or the server cannot go on.
@@ -229,7 +229,7 @@ impl Server {
             return self.core.respond(request.id, answer.map_err(failure));
         }
         if let Some(report) = report(&request.method, &request.params) {
-            // The workshop may be in the middle of something; only the one who asked waits for it.
+            // The workshop may be busy; only the caller waits for it.
             let core = self.core.clone();
             return self.pool.patient(move || {
                 let (mut first, mut second) = (locked(&core.state), locked(&core.workshop));
@@ -260,7 +260,7 @@ impl Server {
         }
     }
 
-    /// Diagnostics of the whole workspace: one answer, or one that goes on.
+    /// Diagnostics of the whole workspace: one answer, or a stream.
     fn workspace_diagnostics(&mut self, request: Request, pending: Arc<Pending>) {
         match parse::<workspace::Pull>(request.params) {
             Err(found) => self.core.respond(request.id, Err(failure(found))),
@@ -303,8 +303,8 @@ impl Server {
         }
     }
 
-    /// Writes the addresses of open documents in the parameters as the client wrote them when it opened them: two
-    /// spellings of one address are one document.
+    /// Rewrites the URIs of open documents in the parameters as the client wrote them when it opened them: two
+    /// spellings of one URI are one document.
     fn respell(&self, parameters: &mut Value) {
         let document = [&["textDocument", "uri"][..], &["uri"], &["item", "uri"], &["arguments", "0", "uri"]];
         for path in document {
@@ -322,7 +322,7 @@ impl Server {
         }
     }
 
-    /// Keeps how an address is spelled, from `didOpen` to `didClose`.
+    /// Keeps the spelling of a URI, from `didOpen` to `didClose`.
     pub fn spell(&mut self, address: &str, open: bool) {
         let spelling = uri::one_spelling(address);
         if open {

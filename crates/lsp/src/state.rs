@@ -1,4 +1,4 @@
-//! What a request sees: a snapshot with the documents as they were, and what answers share.
+//! The view of a request: a snapshot with the documents at that time, and state shared by answers.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,14 +19,14 @@ use crate::sass_map::Followed;
 use crate::waits::Waits;
 use crate::workspace::Files;
 
-/// Why a request has no answer.
+/// The reason why a request has no answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Failure {
     /// The text changed, or the client cancelled.
     Cancelled,
-    /// The request does not make sense.
+    /// The request is invalid.
     Invalid(String),
-    /// It makes sense and cannot be answered.
+    /// It is valid and cannot be answered.
     Failed(String),
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Document {
 /// The diagnostics of code generation, of a revision.
 pub(crate) type CodeDiagnostics = (u64, Arc<Vec<FileDiagnostic>>);
 
-/// What answers share: what the client has, and what was found while compiling.
+/// State shared by answers: data of the client, and findings of compiles.
 #[derive(Default)]
 pub(crate) struct Shared {
     counter: AtomicU64,
@@ -68,19 +68,19 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Keeps tokens under a new name.
+    /// Stores tokens under a new id.
     pub fn keep_tokens(&self, file: FileId, data: Vec<u32>) -> String {
         let name = self.counter.fetch_add(1, Ordering::Relaxed).to_string();
         locked(&self.tokens).insert(file, (name.clone(), data));
         name
     }
 
-    /// Tokens that were kept under a name.
+    /// The tokens stored under an id.
     pub fn tokens(&self, file: FileId, name: &str) -> Option<Vec<u32>> {
         locked(&self.tokens).get(&file).filter(|kept| kept.0 == name).map(|kept| kept.1.clone())
     }
 
-    /// Keeps diagnostics of code generation; true if they differ from those before.
+    /// Stores diagnostics of code generation; true if they changed.
     pub fn keep_code(&self, file: FileId, revision: u64, found: Vec<FileDiagnostic>) -> bool {
         let mut code = locked(&self.code);
         let before = code.get(&file).map(|known| known.1.clone());
@@ -95,7 +95,7 @@ impl Shared {
         code.get(&file).filter(|known| known.0 == revision).map(|known| known.1.clone()).unwrap_or_default()
     }
 
-    /// Keeps what compiled code says of registers; true if it differs from what was known.
+    /// Stores the register marks from compiled code; true if they changed.
     pub fn keep_marks(&self, file: FileId, found: RegisterMarks) -> bool {
         let mut marks = locked(&self.marks);
         let known = marks.entry(file).or_default();
@@ -106,17 +106,17 @@ impl Shared {
         differs
     }
 
-    /// What the last good code of a file said of its registers.
+    /// The register marks from the last good code of a file.
     pub fn marks(&self, file: FileId) -> Arc<RegisterMarks> {
         locked(&self.marks).get(&file).cloned().unwrap_or_default()
     }
 
-    /// Notes how long a change waited for running work.
+    /// Records how long a change waited for running work.
     pub fn waited(&self, time: Duration) {
         locked(&self.waits).add(time);
     }
 
-    /// How long changes waited.
+    /// The waiting times of changes.
     pub fn waits(&self) -> Value {
         locked(&self.waits).report()
     }
@@ -129,7 +129,7 @@ impl Shared {
     }
 }
 
-/// What a request sees.
+/// The view of a request.
 pub(crate) struct Snapshot {
     pub analysis: Analysis,
     pub documents: Arc<BTreeMap<String, Document>>,
@@ -144,7 +144,7 @@ pub(crate) struct Snapshot {
 
 /// Reads the parameters of a request.
 pub(crate) fn parse<P: DeserializeOwned>(parameters: Value) -> Result<P, Failure> {
-    // Parameters may be left out, or be nothing, where all of them may.
+    // Parameters may be missing or null, where all of them are optional.
     let parameters = if parameters.is_null() { Value::Object(serde_json::Map::new()) } else { parameters };
     serde_json::from_value(parameters).map_err(|error| Failure::Invalid(error.to_string()))
 }
@@ -186,7 +186,7 @@ impl Snapshot {
         Ok((file, text, at))
     }
 
-    /// The chip that is asked for, or the first one of the file.
+    /// The requested chip, or the first one of the file.
     pub fn chip(&self, file: FileId, asked: Option<Chip>) -> Result<Chip, Failure> {
         match asked {
             Some(chip) if chip.is_supported() => Ok(chip),

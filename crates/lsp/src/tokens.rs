@@ -1,12 +1,12 @@
-//! Semantic tokens as the protocol packs them: five numbers each, relative to the one before; and what changed since.
+//! Semantic tokens as the protocol packs them: five numbers each, relative to the one before; and deltas.
 
 use oriole_ide::{Token, TokenKind};
 use serde_json::{Value, json};
 
 use crate::convert::Text;
 
-/// Names of the token types, in the order of [`TokenKind::ALL`]: standard ones where there is one, so that every theme
-/// colours them.
+/// Names of the token types, in the order of [`TokenKind::ALL`]: standard ones where possible, so that every theme
+/// highlights them.
 const TYPES: [&str; 16] = [
     "macro",
     "keyword",
@@ -85,7 +85,7 @@ pub(crate) fn pack(text: &Text, tokens: &[Token]) -> Vec<u32> {
     data
 }
 
-/// The one stretch that differs, as an edit of the protocol; nothing if the two are equal.
+/// The one range that differs, as an edit of the protocol; null if the two are equal.
 pub(crate) fn difference(old: &[u32], new: &[u32]) -> Value {
     let prefix = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let most = old.len().min(new.len()) - prefix;

@@ -1,7 +1,7 @@
 //! Messages over streams: frames with a length before a JSON value.
 //!
-//! It is here because what is framed well and means nothing is an error of that message alone: it is answered, and the
-//! conversation goes on. It ends only where the start of the next frame is unknown.
+//! A well-framed message without meaning is an error of that message alone: it is answered, and the conversation
+//! continues. It ends only where the start of the next frame is unknown.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
@@ -27,7 +27,7 @@ impl IoThreads {
     /// Waits until both are done.
     ///
     /// # Errors
-    /// What went wrong with the streams.
+    /// An error of the streams.
     pub fn join(self) -> io::Result<()> {
         let ended = |thread: JoinHandle<io::Result<()>>| {
             thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the streams panicked")))
@@ -99,7 +99,7 @@ fn write_all(
             },
         }
     }
-    // What was refused before the end is answered too.
+    // Messages that were refused before the end are answered too.
     complaints.try_iter().try_for_each(write)
 }
 
@@ -110,7 +110,7 @@ fn read_all(
 ) -> io::Result<()> {
     let refuse = |code: ErrorCode, message: String| {
         let error = json!({ "code": code as i32, "message": message });
-        // It is unknown which request it was.
+        // The id of the request is unknown.
         let _ = complain.send(json!({ "jsonrpc": "2.0", "id": null, "error": error }));
     };
     loop {
@@ -146,7 +146,7 @@ fn read_all(
     }
 }
 
-/// Reads the header of a frame and gives the length of what follows; nothing at the end of the stream.
+/// Reads the header of a frame and returns the length of its content; `None` at the end of the stream.
 fn frame(input: &mut impl BufRead) -> io::Result<Option<u64>> {
     let wrong = |message: String| io::Error::new(io::ErrorKind::InvalidData, message);
     let mut length = None;
@@ -201,7 +201,7 @@ mod tests {
         bodies.iter().map(|body| format!("Content-Length: {}\r\n\r\n{body}", body.len())).collect()
     }
 
-    /// The methods of the messages that come through, and what is written.
+    /// The methods of the accepted messages, and the output.
     fn talk(input: String) -> (Vec<String>, String) {
         let written = Written::default();
         let (connection, threads) = over(io::Cursor::new(input.into_bytes()), written.clone());

@@ -1,8 +1,8 @@
-//! Addresses of documents: paths in them, and the parts of those that the server makes itself.
+//! URIs of documents: paths in them, and the parts of URIs that the server makes itself.
 
 use std::path::PathBuf;
 
-/// Undoes percent signs; what is no text afterwards gives nothing.
+/// Decodes percent escapes; `None` if the result is not UTF-8.
 pub(crate) fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -18,7 +18,7 @@ pub(crate) fn decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Writes what cannot be in a part of an address with percent signs.
+/// Percent-encodes the characters that are not valid in a part of a URI.
 pub(crate) fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -31,8 +31,8 @@ pub(crate) fn encode(text: &str) -> String {
     out
 }
 
-/// One spelling of all that mean the same address: every byte that may stand for itself does, and the letters of a percent
-/// sign are large.
+/// The canonical spelling of a URI: every byte that need not be escaped is plain, and the letters of a percent escape
+/// are upper case.
 pub(crate) fn one_spelling(uri: &str) -> String {
     let (scheme, rest) = uri.split_once(':').unwrap_or(("", uri));
     let mut out = format!("{}:", scheme.to_ascii_lowercase());
@@ -45,7 +45,7 @@ pub(crate) fn one_spelling(uri: &str) -> String {
         at += if escaped.is_some() { 3 } else { 1 };
         match escaped.unwrap_or(byte) {
             plain if plain.is_ascii_alphanumeric() || b"-._~".contains(&plain) => out.push(plain as char),
-            // What divides an address means something else where it is escaped.
+            // A delimiter of a URI has another meaning where it is escaped.
             other if escaped.is_none() && other.is_ascii() => out.push(other as char),
             b':' => out.push(':'),
             other => out.push_str(&format!("%{other:02X}")),
@@ -54,7 +54,7 @@ pub(crate) fn one_spelling(uri: &str) -> String {
     out
 }
 
-/// The path of a `file:` address.
+/// The path of a `file:` URI.
 pub(crate) fn to_path(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
     let path = rest.find('/').map(|at| &rest[at..])?;
@@ -65,7 +65,7 @@ pub(crate) fn to_path(uri: &str) -> Option<PathBuf> {
     Some(PathBuf::from(if drive { &path[1..] } else { &path }))
 }
 
-/// The `file:` address of a path.
+/// The `file:` URI of a path.
 pub(crate) fn from_path(path: &str) -> String {
     let path = path.replace('\\', "/");
     let parts: Vec<String> = path.split('/').map(encode).collect();

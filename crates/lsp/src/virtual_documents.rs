@@ -1,6 +1,6 @@
-//! Documents that the server makes: machine code, intermediate representation, cubins as text.
+//! Virtual documents: machine code, intermediate representation, cubins as text.
 //!
-//! Their addresses say all that is needed to make them again: `oriole:///sass/k.sass?uri=…&kernel=k&chip=sm_90`.
+//! Their URIs have all data to recreate them: `oriole:///sass/k.sass?uri=…&kernel=k&chip=sm_90`.
 
 use oriole_chip::Chip;
 
@@ -8,10 +8,10 @@ use crate::environment::Environment;
 use crate::state::{Failure, Snapshot};
 use crate::uri::{decode, encode, to_path};
 
-/// The scheme of the addresses.
+/// The scheme of the URIs.
 pub(crate) const SCHEME: &str = "oriole";
 
-/// What a document shows.
+/// The subject of a virtual document.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Document {
     /// Machine code of a kernel.
@@ -23,7 +23,7 @@ pub(crate) enum Document {
 }
 
 impl Document {
-    /// The address.
+    /// The URI.
     pub fn uri(&self) -> String {
         let chip = |chip: &Option<Chip>| chip.map_or(String::new(), |chip| format!("&chip={chip}"));
         match self {
@@ -42,18 +42,18 @@ impl Document {
         }
     }
 
-    /// The document that it is made of.
+    /// The source document.
     pub fn source(&self) -> &str {
         match self {
             Document::Sass { uri, .. } | Document::Ori { uri, .. } | Document::Cubin { uri } => uri,
         }
     }
 
-    /// Reads an address.
+    /// Parses a URI.
     pub fn parse(uri: &str) -> Option<Document> {
         let rest = uri.strip_prefix(SCHEME)?.strip_prefix(':')?.trim_start_matches('/');
         let (path, query) = rest.split_once('?')?;
-        // Some editors write the whole query with percent signs.
+        // Some editors percent-encode the whole query.
         let query = if query.contains('=') { query.to_owned() } else { decode(query)? };
         let get = |name: &str| {
             query.split('&').find_map(|part| {

@@ -1,22 +1,22 @@
-//! How long changes waited for running work, so that it can be asked for.
+//! Waiting times of changes for running work, for a report.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// So many of the last waits are kept.
+/// Number of waits that are kept.
 const KEPT: usize = 4096;
 
 /// The waits of the last changes.
 #[derive(Default)]
 pub(crate) struct Waits {
     count: u64,
-    /// In microseconds; a ring.
+    /// In microseconds; a ring buffer.
     last: Vec<u32>,
 }
 
 impl Waits {
-    /// Notes a wait.
+    /// Records a wait.
     pub fn add(&mut self, wait: Duration) {
         let micros = u32::try_from(wait.as_micros()).unwrap_or(u32::MAX);
         let at = (self.count % KEPT as u64) as usize;
@@ -27,7 +27,7 @@ impl Waits {
         self.count += 1;
     }
 
-    /// The distribution of the waits that are kept.
+    /// The distribution of the kept waits.
     pub fn report(&self) -> Value {
         let mut sorted = self.last.clone();
         sorted.sort_unstable();

@@ -1,8 +1,8 @@
 //! `workspace/diagnostic`: diagnostics of all documents that are open, and of the PTX files in the folders of the workspace.
 //!
-//! A client that takes partial results gets one long answer: all diagnostics at first, then what changes, until it cancels.
-//! Another one gets what there is. Files that are not open are read and parsed when they are asked for, and kept by their
-//! text; nothing of them stays in the hosts.
+//! A client that takes partial results gets a stream: all diagnostics at first, then changes, until it cancels. Another
+//! client gets the present ones. Files that are not open are read and parsed on demand, and cached by their text;
+//! nothing of them stays in the hosts.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,9 +23,9 @@ use crate::hosts::{Core, Pending, locked};
 use crate::state::{Failure, answer};
 use crate::uri;
 
-/// Documents that are told of at a time.
+/// Number of documents that are reported at a time.
 const CHUNK: usize = 64;
-/// Larger files, in bytes, are not looked at before they are opened.
+/// Larger files, in bytes, are not read before they are opened.
 const LARGEST: usize = 32 << 20;
 
 /// Parameters.
@@ -43,7 +43,7 @@ struct Previous {
     value: String,
 }
 
-/// How much may have changed.
+/// The extent of a change.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Scope {
     /// Open documents.
@@ -52,36 +52,36 @@ pub(crate) enum Scope {
     Files,
 }
 
-/// Diagnostics of a file that is not open: a hash of its bytes, their name, the diagnostics.
+/// Diagnostics of a file that is not open: a hash of its bytes, their result id, the diagnostics.
 type Known = (u64, String, Value);
 
-/// What is known of files that are not open.
+/// Cached diagnostics of files that are not open.
 #[derive(Default)]
 pub(crate) struct Files {
-    /// Diagnostics, by address.
+    /// Diagnostics, by URI.
     known: Mutex<BTreeMap<String, Known>>,
-    /// Addresses of files that are too large to be looked at.
+    /// URIs of files that are too large.
     too_large: Mutex<Vec<String>>,
 }
 
 impl Files {
-    /// Addresses of files that are too large to be looked at before they are opened.
+    /// URIs of files that are too large to be read before they are opened.
     pub fn too_large(&self) -> Vec<String> {
         locked(&self.too_large).clone()
     }
 }
 
-/// A request whose answer goes on.
+/// A request with partial results.
 pub(crate) struct Stream {
     id: RequestId,
     token: Value,
     pending: Arc<Pending>,
-    /// What the client has, by address: the names of diagnostics.
+    /// The client's state, by URI: the result ids of diagnostics.
     client: Mutex<BTreeMap<String, String>>,
     work: Mutex<Work>,
 }
 
-/// What is to do, and whether somebody does it.
+/// Pending work, and whether a thread does it.
 #[derive(Default)]
 struct Work {
     running: bool,
@@ -96,11 +96,11 @@ struct Found {
     items: Value,
 }
 
-/// What a request begins.
+/// The start of a request.
 pub(crate) enum Begun {
     /// One answer, given on a worker.
     Answer(Box<dyn FnOnce(&Core) + Send>),
-    /// An answer that goes on.
+    /// A stream of partial results.
     Stream(Arc<Stream>),
 }
 
@@ -124,14 +124,14 @@ impl Stream {
         self.id == *id
     }
 
-    /// Notes what has changed; true if no thread is at work, so that [`Stream::work`] must be called.
+    /// Records the extent of a change; true if no thread is at work, so that [`Stream::work`] must be called.
     pub fn wake(&self, scope: Scope) -> bool {
         let mut work = locked(&self.work);
         work.wanted = Some(work.wanted.map_or(scope, |known| known.max(scope)));
         !std::mem::replace(&mut work.running, true)
     }
 
-    /// Tells what is new until nothing is; on a worker. At `first` it also tells what the client has already.
+    /// Sends changes until there are none; on a worker. At `first` it also sends unchanged documents.
     pub fn work(&self, core: &Core, first: bool) {
         let mut all = first;
         loop {
@@ -145,26 +145,26 @@ impl Stream {
             let mut tell = |chunk: Vec<Value>| {
                 core.notify("$/progress", json!({ "token": self.token, "value": { "items": chunk } }));
             };
-            // What goes wrong with one document is told by its own request; if the client does not want the answer any
-            // more, who noted that has answered.
+            // An error of one document is reported by its own request; if the request is cancelled, the canceller has
+            // answered it.
             let _ = round(core, &self.pending, &self.client, scope, all, &mut tell);
             all = false;
         }
     }
 
-    /// Ends the answer.
+    /// Ends the stream.
     pub fn end(&self, core: &Core) {
         self.pending.cancel();
         core.respond(self.id.clone(), Ok(json!({ "items": [] })));
     }
 
-    /// Answers that it was cancelled.
+    /// Answers that the request was cancelled.
     pub fn cancelled(&self, core: &Core) {
         core.respond(self.id.clone(), Err(failure(Failure::Cancelled)));
     }
 }
 
-/// Tells of documents, chunk by chunk: of those that changed, and if `all` says so also that the others did not.
+/// Reports documents, chunk by chunk: the changed ones, and if `all` is set also the unchanged ones.
 fn round(
     core: &Core,
     pending: &Pending,
@@ -203,7 +203,7 @@ fn round(
     }
     if scope == Scope::Files {
         files(core, pending, &mut seen, &mut |found| report(found, &mut chunk))?;
-        // What is there no more has no diagnostics.
+        // A removed file has no diagnostics.
         let gone: Vec<String> = locked(client).keys().filter(|uri| !seen.contains(*uri)).cloned().collect();
         for uri in gone {
             locked(client).remove(&uri);
@@ -216,7 +216,7 @@ fn round(
     Ok(())
 }
 
-/// The diagnostics of an open document; nothing if it was closed.
+/// The diagnostics of an open document; `None` if it was closed.
 fn open_document(core: &Core, uri: &str, pending: &Pending) -> Result<Option<Found>, Failure> {
     loop {
         if pending.is_cancelled() {
@@ -230,7 +230,7 @@ fn open_document(core: &Core, uri: &str, pending: &Pending) -> Result<Option<Fou
             Ok((name, items)) => {
                 return Ok(Some(Found { uri: uri.to_owned(), version: Some(version), name, items }));
             }
-            // The text changed: the new one is looked at.
+            // The text changed: the new one is read.
             Err(Failure::Cancelled) => {}
             Err(other) => return Err(other),
         }
@@ -245,7 +245,7 @@ fn files(
     report: &mut dyn FnMut(Found),
 ) -> Result<(), Failure> {
     let folders = locked(&core.folders).clone();
-    // A client may spell an address otherwise: files are compared by their paths.
+    // A client may spell a URI otherwise: files are compared by their paths.
     let open: BTreeSet<PathBuf> =
         core.snapshot().documents.keys().filter_map(|address| uri::to_path(address)).collect();
     let mut kept: BTreeMap<String, Known> = BTreeMap::new();
@@ -271,7 +271,7 @@ fn files(
         let known = match known {
             Some(known) => known,
             None => {
-                // A host that has seen many files holds much; a new one costs little.
+                // A host that has read many files is large; a new one costs little.
                 let (own, count) = host.get_or_insert_with(|| (AnalysisHost::new(), 0));
                 *count += 1;
                 let items = closed_document(own, core, &path, bytes)?;

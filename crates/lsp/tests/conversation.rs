@@ -1,4 +1,4 @@
-//! What odd clients do: late answers, settings that come while requests run, two spellings of one address.
+//! Unusual clients: late answers, settings that come while requests run, two spellings of one URI.
 
 use crate::support::Client;
 use lsp_server::{Message, RequestId};
@@ -18,7 +18,7 @@ const KERNEL: &str = "\
 }
 ";
 
-/// The question for settings that the server asks.
+/// The server's request for settings.
 fn question(client: &Client) -> RequestId {
     loop {
         match client.receive() {
@@ -32,7 +32,7 @@ fn hover(uri: &str) -> Value {
     json!({ "textDocument": { "uri": uri }, "position": { "line": 6, "character": 5 } })
 }
 
-/// Settings that come between a question and its answer are no change of the text.
+/// Settings that come between a request and its answer are not a change of the text.
 #[test]
 fn settings_outdate_no_request() {
     let uri = "file:///w/one.ptx";
@@ -68,8 +68,8 @@ fn after_shutdown_requests_are_refused_and_answers_passed_over() {
     assert_eq!(client.ended(), End::Goodbye);
 }
 
-/// `é` may be written with percent signs or not.
-/// A chip that no table knows is warned of where it is named, and hides nothing else; code for it is not shown.
+/// `é` may be percent-encoded or not.
+/// An unknown chip gives a warning where it is named, and hides no other diagnostic; its code is not shown.
 #[test]
 fn an_unknown_chip_is_a_warning() {
     let uri = "file:///w/one.ptx";
@@ -111,7 +111,7 @@ fn an_address_may_be_spelled_in_two_ways() {
     client.stop();
 }
 
-/// The editor says how lines are indented.
+/// The editor sets the indentation.
 #[test]
 fn formatting_follows_the_editor() {
     let uri = "file:///w/one.ptx";
@@ -130,7 +130,7 @@ fn formatting_follows_the_editor() {
     client.stop();
 }
 
-/// Parameters may be null where all of them may be left out.
+/// Parameters may be null where all of them are optional.
 #[test]
 fn parameters_may_be_null() {
     let mut client = Client::start(json!({}));
@@ -141,7 +141,8 @@ fn parameters_may_be_null() {
     client.stop();
 }
 
-/// What the last edit made run, and why: recorded from the edit behind the first request on, until a client wants no more.
+/// The queries caused by the last edit, with causes: recorded from the edit after the first request on, until a client
+/// stops it.
 #[test]
 fn the_server_says_why_a_query_ran_again() {
     let subscriber = tracing_subscriber::registry().with(oriole_lsp::Reads::layer());
@@ -169,7 +170,7 @@ fn the_server_says_why_a_query_ran_again() {
     assert_eq!(because("compiles", "bridged"), json!({ "query": "body", "unit": "entry one", "chip": null }));
     let line = "compiles: bridged entry one sm_90: because of body entry one";
     assert!(told["text"].as_str().is_some_and(|text| text.lines().any(|each| each == line)), "{told}");
-    // As a command it gives the same.
+    // As a command it gives the same result.
     let command = json!({ "command": "oriole.explainEdit", "arguments": [] });
     assert_eq!(client.ask_value("workspace/executeCommand", command), told);
     let last = client.ask_value("ptx/lastEdit", json!({ "record": false }));

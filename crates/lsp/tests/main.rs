@@ -1,4 +1,4 @@
-//! Tests of the server by conversations with it, as a client has them.
+//! Tests of the server by conversations, as a client has them.
 
 mod conversation;
 mod protocol;

@@ -1,5 +1,5 @@
-//! What the server does without being asked for it each time: code that a client follows, diagnostics of the whole workspace,
-//! marks of registers, and its end when the client is gone.
+//! Messages that the server sends without a request: followed code, diagnostics of the whole workspace, marks of
+//! registers; and its end when the client is gone.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
@@ -28,7 +28,7 @@ const KERNEL: &str = "\
 
 const URI: &str = "file:///w/one.ptx";
 
-/// Files in memory, and a process that ends when it is told.
+/// Files in memory, and a process whose end the test controls.
 #[derive(Default)]
 struct World {
     files: Mutex<Vec<(PathBuf, String)>>,
@@ -71,9 +71,9 @@ impl Environment for World {
     }
 }
 
-// ---- code that is followed
+// ---- followed code
 
-/// What a client has of a kernel's code: rows and where they are.
+/// A client's state of a kernel's code: rows and their places.
 #[derive(Default)]
 struct Shown {
     name: Value,
@@ -94,7 +94,7 @@ impl Shown {
         (self.name, self.map) = (told["resultId"].clone(), told["map"].clone());
     }
 
-    /// Line of the statement that a mnemonic stems from.
+    /// Line of the statement that a mnemonic comes from.
     fn line_of(&self, mnemonic: &str) -> u64 {
         let at = self.rows.iter().position(|row| row["text"].as_str().unwrap().contains(mnemonic)).unwrap();
         self.map[at][0].as_u64().unwrap()
@@ -118,7 +118,7 @@ fn followed_code_is_pushed() {
         row.as_object_mut().unwrap().remove("source");
         shown.rows.push(row);
     }
-    // A line above moves every place and changes no row.
+    // An inserted line above moves every place and changes no row.
     client.edit(URI, 2, (3, 0), (3, 0), "// a line\n");
     let moved = told(&client, 2);
     assert_eq!(
@@ -133,7 +133,7 @@ fn followed_code_is_pushed() {
     let rows = changed["edits"][0]["rows"].as_array().unwrap().len();
     assert!(rows > 0 && rows < shown.rows.len(), "{rows} of {}", shown.rows.len());
     shown.apply(&changed);
-    // What does not compile keeps its code, which is stale; the statement that was touched has no place.
+    // A kernel that does not compile keeps its code, which is stale; the edited statement has no place.
     client.edit(URI, 4, (10, 4), (10, 11), "andd.b32");
     let stale = told(&client, 4);
     assert_eq!(stale["stale"], true);
@@ -148,7 +148,7 @@ fn followed_code_is_pushed() {
     assert_eq!(other["chip"], "sm_90a");
     shown.apply(&other);
     let _ = id;
-    // Rows that were put together from parts are those of an answer.
+    // Rows that were patched together equal those of a full answer.
     let whole = client.ask_value("ptx/viewSass", ask.clone());
     let mut rows = whole["rows"].clone();
     rows.as_array_mut().unwrap().iter_mut().for_each(|row| {
@@ -218,13 +218,13 @@ fn diagnostics_of_the_workspace() {
         file:///w/sub/b.ptx null unchanged []
     "#]]
     .assert_eq(&report(&client.ask_value("workspace/diagnostic", again.clone())["items"]));
-    // A file that is too large is named.
+    // A file that is too large is listed.
     world.put("/w/large.ptx", &" ".repeat(33 << 20));
     client.ask_value("workspace/diagnostic", json!({ "previousResultIds": [] }));
     expect![[r#"{"health":"warning","message":"off because of its size for file:///w/large.ptx: diagnostics before it is opened","off":[{"features":["diagnostics before it is opened"],"uri":"file:///w/large.ptx"}],"quiescent":true}"#]]
         .assert_eq(&client.ask("ptx/serverStatus", json!({})));
     world.remove("/w/large.ptx");
-    // Another folder, a file that is mended, one that is gone, and an open one that is mended.
+    // Another folder, a corrected file, a removed one, and a corrected open one.
     world.put("/w/sub/b.ptx", KERNEL);
     world.remove("/w/a.ptx");
     client.edit(URI, 2, (9, 19), (9, 20), "1");
@@ -240,7 +240,7 @@ fn diagnostics_of_the_workspace() {
     client.stop();
 }
 
-/// Chunks of a long answer until its end.
+/// Chunks of a stream until its end.
 fn chunk(client: &Client) -> Value {
     let found = client.wait_until("$/progress", |told| told["token"] == "diagnostics");
     let found: Value = serde_json::from_str(&found).unwrap();
@@ -272,7 +272,7 @@ fn diagnostics_of_the_workspace_go_on() {
         file:///w/a.ptx null full ["no instruction is called `rett`; did you mean `ret`?"]
     "#]]
     .assert_eq(&shown);
-    // The client cancels, and begins another one that the goodbye ends.
+    // The client cancels, and begins another stream, which `shutdown` ends.
     client.tell("$/cancelRequest", json!({ "id": 2 }));
     assert_eq!(id, RequestId::from(2));
     assert_eq!(client.answer(&id).response_result.unwrap_err().code, -32800);
@@ -295,15 +295,15 @@ fn the_server_ends_with_its_client() {
     *world.ended.0.lock().unwrap() = true;
     world.ended.1.notify_all();
     assert_eq!(client.ended(), End::ClientGone);
-    // One that leaves without goodbye.
+    // A client that exits without `shutdown`.
     let client = Client::start(json!({}));
     client.tell("exit", Value::Null);
     assert_eq!(client.ended(), End::Exit);
 }
 
-// ---- what compiled code says
+// ---- register marks from compiled code
 
-/// Registers are marked by the last good code, and the client is told that there is something new.
+/// Registers are marked by the last good code, and the client gets a refresh request.
 #[test]
 fn tokens_with_marks() {
     let refresh = json!({ "semanticTokens": { "refreshSupport": true } });
@@ -351,9 +351,9 @@ fn phases_are_listed() {
     client.stop();
 }
 
-// ---- the other compiler
+// ---- ptxas
 
-/// Verdicts of both, whoever takes the program; with no other compiler a reason.
+/// Verdicts of both, for accepted and refused programs; without ptxas a reason.
 #[test]
 fn verdicts_are_compared() {
     let world = Arc::new(World::default());

@@ -1,4 +1,4 @@
-//! A client for tests: it speaks to the server over a pair of channels and writes down what comes.
+//! A client for tests: it talks to the server over a pair of channels and records incoming messages.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -18,12 +18,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// Starts a server without a world and says hello with these capabilities.
+    /// Starts a server without an environment and initializes it with these capabilities.
     pub fn start(capabilities: Value) -> Client {
         Client::start_in(Arc::new(Nothing), json!({ "capabilities": capabilities }))
     }
 
-    /// Starts a server in a world and says hello with these parameters.
+    /// Starts a server in an environment and initializes it with these parameters.
     pub fn start_in(world: Arc<dyn Environment>, parameters: Value) -> Client {
         let (server, client) = Connection::memory();
         let thread = std::thread::spawn(move || oriole_lsp::serve(server, world));
@@ -38,7 +38,7 @@ impl Client {
         self.connection.sender.send(message.into()).expect("the server listens");
     }
 
-    /// Sends a request and gives its number.
+    /// Sends a request and returns its id.
     pub fn send(&mut self, method: &str, params: Value) -> RequestId {
         self.last += 1;
         let id = RequestId::from(self.last);
@@ -58,7 +58,7 @@ impl Client {
         self.connection.receiver.recv_timeout(PATIENCE).expect("the server answers")
     }
 
-    /// The answer to a request; requests of the server are answered with nothing.
+    /// The answer to a request; requests of the server get a null answer.
     pub fn answer(&self, id: &RequestId) -> Response {
         loop {
             match self.receive() {
@@ -104,7 +104,7 @@ impl Client {
         self.tell("textDocument/didClose", json!({ "textDocument": { "uri": uri } }));
     }
 
-    /// The next notification of a method that is as wanted.
+    /// The next notification of a method that passes a test.
     pub fn wait_until(&self, method: &str, wanted: impl Fn(&Value) -> bool) -> String {
         loop {
             if let Message::Notification(found) = self.receive()
@@ -120,7 +120,7 @@ impl Client {
         self.wait_until(method, |_| true)
     }
 
-    /// Says goodbye; the server must end well.
+    /// Sends `shutdown` and `exit`; the server must end well.
     pub fn stop(mut self) {
         let id = self.send("shutdown", Value::Null);
         self.answer(&id);
@@ -128,7 +128,7 @@ impl Client {
         assert_eq!(self.ended(), End::Goodbye);
     }
 
-    /// How the server ended, which it must do by itself.
+    /// Waits until the server ends by itself.
     pub fn ended(mut self) -> End {
         let server = self.server.take().expect("the server runs");
         server.join().expect("the server does not panic").expect("the server ends well")

@@ -1,4 +1,4 @@
-//! Recorded conversations of a client and the server: each message that goes over, in order, as text.
+//! Recorded conversations of a client and the server: each message, in order, as text.
 
 use crate::support::Client;
 use expect_test::expect;
@@ -30,7 +30,7 @@ const KERNEL: &str = "\
 
 const URI: &str = "file:///w/scale.ptx";
 
-/// A hover up to the machine code in it, which changes with every better pass.
+/// A hover up to its machine code, which changes with every better pass.
 fn before_code(hover: &str) -> String {
     let (before, code) = hover.split_once("**sm_90**").expect("the hover tells the machine code");
     assert!(code.contains("pipe"), "{code}");
@@ -45,7 +45,7 @@ fn the_first_ten_minutes() {
     let pull = json!({ "textDocument": { "uri": URI } });
     expect![[r#"{"items":[],"kind":"full","resultId":"7904dd65836c8ff4"}"#]]
         .assert_eq(&client.ask("textDocument/diagnostic", pull.clone()));
-    // The product is written to a register that nobody declared.
+    // The result of the multiply is written to an undeclared register.
     client.edit(URI, 2, (17, 12), (17, 15), "%f9");
     expect![[r#"{"items":[{"code":"ptx::unknown-name","message":"no register is called `%f9`","range":{"end":{"character":15,"line":17},"start":{"character":12,"line":17}},"severity":1,"source":"oriole"}],"kind":"full","resultId":"bda7c374db8d27cf"}"#]].assert_eq(&client.ask("textDocument/diagnostic", pull.clone()));
     let action = json!({
@@ -54,7 +54,7 @@ fn the_first_ten_minutes() {
         "context": { "diagnostics": [] }
     });
     expect![[r#"[{"diagnostics":[],"edit":{"changes":{"file:///w/scale.ptx":[{"newText":"10","range":{"end":{"character":18,"line":8},"start":{"character":17,"line":8}}}]}},"isPreferred":true,"kind":"quickfix","title":"Make it `%f<10>`"},{"diagnostics":[],"edit":{"changes":{"file:///w/scale.ptx":[{"newText":"\n    .reg .f32 %f9;","range":{"end":{"character":1,"line":5},"start":{"character":1,"line":5}}}]}},"isPreferred":false,"kind":"quickfix","title":"Declare `.reg .f32 %f9;`"}]"#]].assert_eq(&client.ask("textDocument/codeAction", action));
-    // The first fix is taken.
+    // The first fix is applied.
     client.edit(URI, 3, (8, 17), (8, 18), "10");
     expect![[r#"{"items":[{"code":"ptx::uninitialized-register","message":"`%f3` is read here, and nothing can have written it before","range":{"end":{"character":30,"line":18},"start":{"character":4,"line":18}},"relatedInformation":[{"location":{"range":{"end":{"character":16,"line":8},"start":{"character":14,"line":8}},"uri":"file:///w/scale.ptx"},"message":"declared here"}],"severity":2,"source":"oriole"}],"kind":"full","resultId":"00237955830dba86"}"#]]
         .assert_eq(&client.ask("textDocument/diagnostic", pull));
@@ -80,7 +80,7 @@ fn the_first_ten_minutes() {
         code.starts_with("// scale for sm_90, ") && code.contains("FMUL") && code.contains("STG"),
         "{code}"
     );
-    // Another target, and the document of the machine code is asked for again.
+    // Another target, and the document of the machine code is requested again.
     for chip in ["sm_90a", "sm_100f"] {
         let target = json!({ "command": "oriole.setTarget", "arguments": [{ "uri": URI, "chip": chip }] });
         expect!["null"].assert_eq(&client.ask("workspace/executeCommand", target));
@@ -92,7 +92,7 @@ fn the_first_ten_minutes() {
     client.stop();
 }
 
-/// A client that cannot pull gets diagnostics pushed, with the version that they are of.
+/// A client that cannot pull gets diagnostics pushed, with their version.
 #[test]
 fn diagnostics_are_pushed_to_old_clients() {
     let client = Client::start(json!({}));
@@ -108,7 +108,7 @@ fn diagnostics_are_pushed_to_old_clients() {
     client.stop();
 }
 
-/// Positions are counted as the two agreed.
+/// Positions use the negotiated encoding.
 #[test]
 fn encodings() {
     let text = "// \u{1f600}\u{e9}\n.version 8.0 /* \u{1f600} */ .target sm_1\n";
@@ -131,7 +131,7 @@ fn encodings() {
     .assert_eq(&shown);
 }
 
-/// What goes wrong in one request is that request's error.
+/// A failure in one request is that request's error.
 #[test]
 fn errors_have_their_codes() {
     let mut client = Client::start(json!({ "textDocument": { "diagnostic": {} } }));
@@ -233,7 +233,7 @@ fn all_requests_answer() {
         let part = answer.pointer(key);
         assert!(part.is_some() || method.ends_with("formatting"), "{method}: {answer}");
     }
-    // The second answer tells only what changed.
+    // The second answer contains only the changes.
     let full = client.ask_value("textDocument/semanticTokens/full", of_document);
     client.edit(URI, 2, (10, 0), (10, 0), "// new\n");
     let delta = json!({ "textDocument": document, "previousResultId": full["resultId"] });

@@ -4,11 +4,11 @@ use core::arch::x86_64::{_mm_cmpeq_epi8, _mm_movemask_epi8};
 
 use crate::vector::{VECTOR, load};
 
-/// Compares bytes as unsigned numbers: `memcmp`. The result is negative where the first byte that differs is less in `left`,
-/// zero where none differs.
+/// Compares bytes as unsigned integers: `memcmp`. The result is negative where the first differing byte is less in
+/// `left`, zero where none differs.
 ///
 /// # Safety
-/// So many bytes may be read at `left` and at `right`.
+/// `bytes` bytes may be read at `left` and at `right`.
 #[inline]
 pub unsafe fn compare(left: *const u8, right: *const u8, bytes: usize) -> i32 {
     // SAFETY: the length is at least that of the pieces, so all of them are within it.
@@ -55,7 +55,7 @@ pub unsafe fn compare(left: *const u8, right: *const u8, bytes: usize) -> i32 {
 /// 16 bytes may be read at `left` and at `right`.
 #[inline(always)]
 unsafe fn vectors(left: *const u8, right: *const u8) -> i32 {
-    // SAFETY: as the caller promises; there are 16 bytes, and the number of one that differs is less.
+    // SAFETY: as the caller promises; there are 16 bytes, and the index of a differing one is less.
     unsafe {
         let equal = _mm_movemask_epi8(_mm_cmpeq_epi8(load(left), load(right)));
         let differs = equal ^ 0xffff;
@@ -83,7 +83,7 @@ unsafe fn u64_at(at: *const u8) -> u64 {
     u64::from_be(unsafe { at.cast::<u64>().read_unaligned() })
 }
 
-/// The same of 4 bytes.
+/// A word of 4 bytes with the first byte as its highest.
 ///
 /// # Safety
 /// 4 bytes may be read.

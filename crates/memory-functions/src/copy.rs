@@ -1,17 +1,18 @@
-//! Copies. Where places may overlap, up to 256 bytes are all read before the first is written; a length between two powers of two is two pieces of the
-//! smaller power, one from the beginning and one up to the end, which overlap in the middle.
+//! Copies. Where ranges may overlap, up to 256 bytes are all read before the first is written. A length between two
+//! powers of two is two pieces of the smaller power, one from the beginning and one up to the end, which overlap in the
+//! middle.
 
 use crate::vector::{LINE, Line, VECTOR, load, store};
 
-/// Copies bytes between places that have none in common: `memcpy`.
+/// Copies bytes between disjoint ranges: `memcpy`.
 ///
 /// # Safety
-/// So many bytes may be read at `from` and written at `to`, and the two places do not overlap.
+/// `bytes` bytes may be read at `from` and written at `to`, and the two ranges do not overlap.
 #[inline]
 pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     // SAFETY: as the caller promises; each function is called for lengths that it takes.
     unsafe {
-        // The longer ones first: most calls are for values of more than 128 bytes, as shorter moves are written in place.
+        // The longer ones first: most calls are for values of more than 128 bytes, as shorter moves are inlined.
         if bytes > 2 * LINE {
             forwards(to, from, bytes);
         } else {
@@ -20,10 +21,10 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     }
 }
 
-/// Copies bytes between places that may overlap: `memmove`.
+/// Copies bytes between ranges that may overlap: `memmove`.
 ///
 /// # Safety
-/// So many bytes may be read at `from` and written at `to`.
+/// `bytes` bytes may be read at `from` and written at `to`.
 #[inline]
 pub unsafe fn copy_overlapping(to: *mut u8, from: *const u8, bytes: usize) {
     // SAFETY: as the caller promises; each function is called for lengths that it takes.
@@ -38,7 +39,7 @@ pub unsafe fn copy_overlapping(to: *mut u8, from: *const u8, bytes: usize) {
             third.store(to.add(bytes - 2 * LINE));
             last.store(to.add(bytes - LINE));
         } else if to.addr().wrapping_sub(from.addr()) >= bytes {
-            // It is written before the place that is read, or behind its end.
+            // It is written before the range that is read, or after its end.
             forwards(to, from, bytes);
         } else {
             backwards(to, from, bytes);
@@ -49,7 +50,7 @@ pub unsafe fn copy_overlapping(to: *mut u8, from: *const u8, bytes: usize) {
 /// Copies at most 128 bytes; all are read before one is written.
 ///
 /// # Safety
-/// So many bytes, at most 128, may be read at `from` and written at `to`.
+/// `bytes` bytes, at most 128, may be read at `from` and written at `to`.
 #[inline(always)]
 unsafe fn short(to: *mut u8, from: *const u8, bytes: usize) {
     // SAFETY: the length is at least that of the pieces, so all of them are within it.
@@ -84,7 +85,7 @@ unsafe fn short(to: *mut u8, from: *const u8, bytes: usize) {
 /// Copies the piece at the beginning and the one up to the end.
 ///
 /// # Safety
-/// So many bytes, at least one piece and at most two, may be read at `from` and written at `to`.
+/// `bytes` bytes, at least one piece and at most two, may be read at `from` and written at `to`.
 #[inline(always)]
 unsafe fn ends<T: Copy>(to: *mut u8, from: *const u8, bytes: usize) {
     let behind = bytes - size_of::<T>();
@@ -101,7 +102,7 @@ unsafe fn ends<T: Copy>(to: *mut u8, from: *const u8, bytes: usize) {
 /// bytes with the line before it.
 ///
 /// # Safety
-/// So many bytes, at least 64, may be read at `from` and written at `to`, and `to` is not within those that are read.
+/// `bytes` bytes, at least 64, may be read at `from` and written at `to`, and `to` is not within those that are read.
 #[inline(always)]
 unsafe fn forwards(to: *mut u8, from: *const u8, bytes: usize) {
     // SAFETY: all lines are within the length.
@@ -120,7 +121,8 @@ unsafe fn forwards(to: *mut u8, from: *const u8, bytes: usize) {
 /// Copies line by line, the last one first.
 ///
 /// # Safety
-/// So many bytes, at least 64, may be read at `from` and written at `to`, and `from` is not within those that are written.
+/// `bytes` bytes, at least 64, may be read at `from` and written at `to`, and `from` is not within those that are
+/// written.
 #[inline(always)]
 unsafe fn backwards(to: *mut u8, from: *const u8, bytes: usize) {
     // SAFETY: all lines are within the length.

@@ -1,4 +1,4 @@
-//! Memory that is filled with one byte.
+//! Fills memory with one byte.
 
 use core::arch::x86_64::_mm_set1_epi8;
 
@@ -7,7 +7,7 @@ use crate::vector::{LINE, Line, VECTOR, store};
 /// Fills bytes with one value: `memset`.
 ///
 /// # Safety
-/// So many bytes may be written at `to`.
+/// `bytes` bytes may be written at `to`.
 #[inline]
 pub unsafe fn fill(to: *mut u8, value: u8, bytes: usize) {
     // SAFETY: every x86-64 has SSE2; the length is at least that of the pieces, so all of them are within it.
@@ -38,7 +38,7 @@ pub unsafe fn fill(to: *mut u8, value: u8, bytes: usize) {
 /// Fills less than a vector.
 ///
 /// # Safety
-/// So many bytes, less than 16, may be written at `to`.
+/// `bytes` bytes, less than 16, may be written at `to`.
 #[inline(always)]
 unsafe fn short(to: *mut u8, value: u8, bytes: usize) {
     let word = u64::from_ne_bytes([value; 8]);

@@ -1,5 +1,5 @@
-//! The names by which the compiler and musl call these functions. The linker takes them before those of the C library, from which
-//! it takes only what nobody else has.
+//! The names by which the compiler and musl call these functions. The linker prefers them to those of the C library,
+//! from which it takes undefined symbols only.
 
 use core::ffi::{c_int, c_void};
 
@@ -27,7 +27,7 @@ unsafe extern "C" fn memmove(to: *mut c_void, from: *const c_void, bytes: usize)
 /// As [`fill`].
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memset(to: *mut c_void, value: c_int, bytes: usize) -> *mut c_void {
-    // SAFETY: the same promises; C gives the byte as a number of which the lowest eight bits count.
+    // SAFETY: the same promises; C passes the byte as an `int` of which the lowest eight bits count.
     unsafe { fill(to.cast(), value as u8, bytes) };
     to
 }
@@ -40,7 +40,7 @@ unsafe extern "C" fn memcmp(left: *const c_void, right: *const c_void, bytes: us
     unsafe { compare(left.cast(), right.cast(), bytes) }
 }
 
-/// Whether bytes differ, which the compiler asks for where the order does not count.
+/// Whether bytes differ; the compiler calls it where the order does not matter.
 ///
 /// # Safety
 /// As [`compare`].

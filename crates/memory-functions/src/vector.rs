@@ -1,11 +1,12 @@
-//! Pieces of memory that are read and written at once, at any address: a vector of 16 bytes, and a line of four of them.
+//! Pieces of memory that are read and written at once, at any address: a vector of 16 bytes, and a line of four of
+//! them.
 
 use core::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_storeu_si128};
 
-/// What a vector holds (bytes).
+/// Size of a vector in bytes.
 pub const VECTOR: usize = 16;
 
-/// What a line holds (bytes).
+/// Size of a line in bytes.
 pub const LINE: usize = 4 * VECTOR;
 
 /// Reads a vector.

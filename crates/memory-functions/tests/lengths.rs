@@ -1,10 +1,10 @@
-//! Every length up to some lines, beside what the language does with slices. In Miri, which knows the bounds of each piece of
-//! memory, lengths around those at which another way is taken.
+//! Every length up to some lines, compared with the slice operations of Rust. In Miri, which knows the bounds of each
+//! allocation, lengths around those at which another path is taken.
 #![cfg(target_arch = "x86_64")]
 
 use oriole_memory_functions::{compare, copy, copy_overlapping, fill};
 
-/// Lengths that are tried (bytes).
+/// Tested lengths in bytes.
 fn lengths() -> Vec<usize> {
     let near = |at: usize| at.saturating_sub(1)..=at + 1;
     match cfg!(miri) {
@@ -13,7 +13,7 @@ fn lengths() -> Vec<usize> {
     }
 }
 
-/// Bytes of which no two pieces are alike, no more of them than asked for.
+/// Distinct bytes, exactly `count` of them.
 fn bytes(count: usize, seed: u32) -> Vec<u8> {
     let mut state = seed | 1;
     let next = |_| {
@@ -29,12 +29,12 @@ fn copies_all_bytes_and_no_others() {
         let from = bytes(length, 1);
         for before in [0, 1, 7] {
             let mut to = vec![0xa5; before + length + 3];
-            // SAFETY: both have so many bytes.
+            // SAFETY: both have `length` bytes.
             unsafe { copy(to[before..].as_mut_ptr(), from.as_ptr(), length) };
             assert_eq!(to[before..before + length], from, "{length} bytes");
             assert_eq!((&to[..before], &to[before + length..]), (&[0xa5; 7][..before], &[0xa5; 3][..]));
             let mut to = vec![0xa5; before + length + 3];
-            // SAFETY: both have so many bytes.
+            // SAFETY: both have `length` bytes.
             unsafe { copy_overlapping(to[before..].as_mut_ptr(), from.as_ptr(), length) };
             assert_eq!(to[before..before + length], from, "{length} bytes");
             assert_eq!((&to[..before], &to[before + length..]), (&[0xa5; 7][..before], &[0xa5; 3][..]));
@@ -66,7 +66,7 @@ fn fills_all_bytes_and_no_others() {
             let mut ours = bytes(before + length + 3, 3);
             let mut expected = ours.clone();
             expected[before..before + length].fill(value);
-            // SAFETY: there are so many bytes.
+            // SAFETY: there are `length` bytes.
             unsafe { fill(ours[before..].as_mut_ptr(), value, length) };
             assert_eq!(ours, expected, "{length} bytes");
         }
@@ -77,14 +77,14 @@ fn fills_all_bytes_and_no_others() {
 fn compares_by_the_first_byte_that_differs() {
     for length in lengths().into_iter().filter(|&length| length <= 300) {
         let left = bytes(length, 4);
-        // SAFETY: both have so many bytes.
+        // SAFETY: both have `length` bytes.
         let order = |right: &[u8]| unsafe { compare(left.as_ptr(), right.as_ptr(), length) }.cmp(&0);
         assert_eq!(order(&left.clone()), left.cmp(&left));
         for at in (0..length).step_by(if cfg!(miri) { 13 } else { 1 }) {
             for change in [1, 0x80, 0xff] {
                 let mut right = left.clone();
                 right[at] ^= change;
-                // What stands behind it does not count.
+                // Bytes after it do not matter.
                 right[at + 1..].reverse();
                 assert_eq!(order(&right), left.cmp(&right), "{length} bytes, of which {at} differs");
             }

@@ -1,7 +1,7 @@
-//! Additions of constants move into the offset of the address that reads them: 24 bits with sign. The address of a
-//! shared variable moves along.
+//! Folds constant additions into the offset of the address that reads them: 24 bits, signed. The address of a shared
+//! variable moves along.
 //!
-//! Address arithmetic wraps at the width of the base, 64 or 32 bits, on the machine and here, so that the sum is the
+//! Address arithmetic wraps at the width of the base, 64 or 32 bits, on the hardware and here, so the result is the
 //! same.
 
 use crate::algebra::View;
@@ -16,17 +16,17 @@ use oriole_sass::Op;
 /// Offsets that a memory operand holds.
 const OFFSETS: std::ops::RangeInclusive<i64> = -0x80_0000..=0x7f_ffff;
 
-/// How many additions are looked through at most, for one operand.
+/// Most additions that are folded into one operand.
 const DEPTH: usize = 8;
 
-/// A base without the constant that was added to it.
+/// A base, and the constant that was added to it.
 struct Step {
     base: Values,
     symbol: Option<SymbolId>,
     plus: i64,
 }
 
-/// How an address that is a sum with a known number is written.
+/// Encodings of an address with a constant addend.
 static ADDRESS: Contest = Contest {
     name: "an address with a known part",
     alternatives: &[
@@ -37,7 +37,7 @@ static ADDRESS: Contest = Contest {
 
 /// Shortens the addresses of an instruction; true if it changed.
 pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
-    // Whether an address lies in a space is asked of the base.
+    // A query of the address space reads the base itself.
     if i.opcode == Opcode::Sass(Op::QSPC) {
         return false;
     }

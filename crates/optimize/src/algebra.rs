@@ -1,9 +1,9 @@
-//! Algebra on one instruction at a time: neutral operands, chains of constants, tables that depend on fewer inputs,
-//! byte permutations of permutations, extensions of what is already extended, comparisons of selections, signs that
-//! an operand can carry, 64-bit operations on extended 32-bit values.
+//! Peephole algebra on one instruction at a time: neutral operands, chains of constants, LUTs of fewer inputs,
+//! permutations of permutations, extensions of extended values, comparisons of selections, operand modifiers, 64-bit
+//! operations on extended 32-bit values.
 //!
 //! Every rewrite replaces one instruction by one that defines the same values, and is exact for all inputs: wrapping
-//! integers, bits, and those floating identities that hold for zeros, infinities and NaN as well.
+//! integers, bits, and floating-point identities that hold for zeros, infinities and NaN as well.
 
 use crate::definitions::Definitions;
 use crate::fold::lookup;
@@ -17,18 +17,18 @@ use oriole_sass::info::SourceType;
 use oriole_sass::{Mod, Mods, Op};
 use smallvec::SmallVec;
 
-/// What the rewrites may look at.
+/// Read-only context of the rewrites.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     /// The chip, for legality.
     pub chip: Chip,
     /// The function.
     pub function: &'a Function,
-    /// Where values are defined.
+    /// Definitions of values.
     pub definitions: &'a Definitions,
-    /// What is known of them.
+    /// Facts about the values.
     pub facts: &'a ValueFacts,
-    /// Where contests are recorded.
+    /// Record of contests.
     pub decisions: Option<&'a Decisions>,
 }
 
@@ -77,7 +77,7 @@ pub fn sole_destination(i: &Instruction) -> Option<usize> {
     found.filter(|&index| i.destinations[index].fixed.is_none())
 }
 
-/// Makes the instruction another one with the same only result, guard and old value.
+/// Replaces the operation; the only result, the guard and the old value stay.
 fn become_op(i: &mut Instruction, opcode: impl Into<Opcode>, mods: Mods, sources: &[Source]) -> bool {
     let Some(index) = sole_destination(i) else { return false };
     let destination = i.destinations[index].clone();
@@ -128,8 +128,8 @@ fn plain_immediate(bits: u32) -> Source {
     if bits == 0 { Source::rz() } else { Source::imm(bits) }
 }
 
-/// An operand of a sum into which a carry comes, without sign and complement, and whether its complement is added: there that is what a sign
-/// asks for too.
+/// An operand of an add with carry-in, without sign and complement, and whether its complement is added. With a
+/// carry-in, a minus sign means the complement too.
 fn beside_a_carry(source: &Source) -> (Source, bool) {
     (Source { negate: false, invert: false, ..source.clone() }, source.negate ^ source.invert)
 }
@@ -176,9 +176,9 @@ impl View<'_> {
         false
     }
 
-    // Sums.
+    // Adds.
 
-    /// The registers and the constant of a plain sum, or `None` if it is something else.
+    /// The register addends and the constant of a plain add, or `None` if it is another operation.
     fn addends(&self, i: &Instruction) -> Option<(SmallVec<[Source; 3]>, u32, usize)> {
         if !i.mods.is_empty() || i.sources.len() != 3 {
             return None;
@@ -202,7 +202,7 @@ impl View<'_> {
         Some((registers, constant, constants))
     }
 
-    /// A sum into which no carry comes, or a known one, is one without.
+    /// Removes the carry-in of an add where it is known or absent.
     fn settled_carries(&self, i: &mut Instruction) -> bool {
         if !i.mods.has(Mod::X) || i.mods.len() != 1 {
             return false;
@@ -226,7 +226,7 @@ impl View<'_> {
             }
             _ => return false,
         }
-        // Of two numbers and nothing else there is one carry out.
+        // Two constants and nothing else have only one carry-out.
         let carries_out = i.destinations.iter().skip(1).any(|destination| !destination.values.is_empty());
         if carries_out && !sources.iter().any(is_zero) {
             return false;
@@ -241,7 +241,7 @@ impl View<'_> {
         if sole_destination(i) != Some(0) {
             return false;
         }
-        // Two registers and no number stay as they are, and so do three: most sums are like this.
+        // Adds of two or three registers without a constant are left alone: most adds are like this.
         let is_number = |source: &Source| {
             !matches!(source.kind, SourceKind::Zero(_)) && self.facts.source_word(source).is_some()
         };
@@ -254,7 +254,7 @@ impl View<'_> {
             return false;
         }
         let mut changed = constants > 1;
-        // A sum with a constant, plus a constant.
+        // `(x + c1) + c2`.
         if constants > 0 && constant != 0 {
             for index in 0..registers.len() {
                 let negate = registers[index].negate;
@@ -332,7 +332,7 @@ impl View<'_> {
             while sources.len() < 3 {
                 sources.push(Source::rz());
             }
-            // An immediate stands in the middle.
+            // An immediate goes to the middle.
             if matches!(sources[0].kind, SourceKind::Imm(_) | SourceKind::Const { .. }) {
                 sources.swap(0, 1);
             }
@@ -414,7 +414,7 @@ impl View<'_> {
         simpler.is_some_and(|simpler| self.accept(i, simpler))
     }
 
-    /// The truth table, with known inputs fixed and inputs that are the same register made one.
+    /// The truth table with known inputs fixed and equal inputs merged.
     fn reduced_table(&self, i: &Instruction, mut table: u8) -> u8 {
         for index in 0..3 {
             match self.known(&i.sources[index]) {
@@ -436,8 +436,8 @@ impl View<'_> {
         table
     }
 
-    /// `(x & mask) ^ flip` of `(x & mask) ^ flip` is one of them, and bits that are zero need no mask. `None` if neither
-    /// is the case.
+    /// Folds `(x & mask) ^ flip` of `(x & mask) ^ flip` into one, and drops masks of bits that are zero. `None` if
+    /// neither applies.
     fn merged_mask(&self, i: &Instruction) -> Option<Merged> {
         let (mut value, mut mask, mut flip) = self.masked(i)?;
         let mut merged = false;
@@ -515,7 +515,8 @@ impl View<'_> {
         left && !upper && self.shift_half(i, &low, amount)
     }
 
-    /// What is shifted out of a permuted register need not be put in: the lower half is read where it was, or the upper one masked.
+    /// Removes a permutation whose other half a shift discards: the lower half is read from its source, or the upper
+    /// half is masked.
     fn shift_half(&self, i: &mut Instruction, shifted: &Source, amount: u32) -> bool {
         if !(16..32).contains(&amount) {
             return false;
@@ -532,7 +533,7 @@ impl View<'_> {
         }
     }
 
-    /// The upper half of a permuted register is the lower one of another, shifted, or read where it was.
+    /// Replaces the masked upper half of a permutation by a shift of its source, or by the source itself.
     fn mask_half(&self, i: &mut Instruction) -> bool {
         let [value, mask, _, table, _] = i.sources.as_slice() else { return false };
         let upper = self.known(mask) == Some(UPPER_HALF) && table.kind == SourceKind::Literal(AND);
@@ -548,7 +549,7 @@ impl View<'_> {
         }
     }
 
-    /// The register, and which half of it, that is this half of a permuted one.
+    /// The register and its half that a permutation places in this half.
     fn half_of(&self, permuted: &Source, half: Mod) -> Option<(Source, Mod)> {
         let permutation = self.source_definition(permuted).filter(|_| is_bare(permuted))?;
         let (index, half) = halves::half(self, permutation, half)?;
@@ -585,7 +586,7 @@ impl View<'_> {
             return false;
         }
         let Some(selector) = self.known(&i.sources[1]) else { return false };
-        // Extensions of what is extended.
+        // Extensions of extended values.
         let bits = self.facts.source_bits(&i.sources[0]);
         let zero_high = self.known(&i.sources[2]) == Some(0);
         let nothing = match selector & 0xffff {
@@ -635,7 +636,7 @@ impl View<'_> {
                 through = true;
             }
             let known = self.known(source);
-            // A byte of zero is taken from `RZ`, whichever byte.
+            // A zero byte is read from `RZ`, whichever byte it is.
             let source = if known == Some(0) { Source::rz() } else { source.clone() };
             let number = match inputs.iter().position(|input| *input == source) {
                 Some(number) => number,
@@ -707,7 +708,7 @@ impl View<'_> {
                 _ => {}
             }
         }
-        // One of two numbers, compared with a number.
+        // A selection of two constants, compared with a constant.
         let Some((a, b, choice)) = self.source_definition(x).and_then(|chosen| self.one_of_two(chosen))
         else {
             return false;
@@ -760,7 +761,7 @@ impl View<'_> {
             (*first, *second, small),
             (*second, *first, small & 0b1001 | (small & 2) << 1 | (small & 4) >> 1),
         ];
-        // A comparison that nobody else reads goes away.
+        // Prefer a comparison without other readers: it becomes dead.
         let shared = |at: usize| !matches!(&i.sources[at].kind, SourceKind::Values(values) if self.definitions.is_read_once(values[0]));
         orders.sort_by_key(|&(at, ..)| shared(at));
         for (at, other, small) in orders {
@@ -799,7 +800,7 @@ impl View<'_> {
         false
     }
 
-    /// A comparison of two words whose result is joined with nothing yet.
+    /// True for a comparison of two words whose result is not combined with another predicate yet.
     fn may_join(&self, comparison: &Instruction) -> bool {
         sole_destination(comparison) == Some(0)
             && !comparison.mods.has(Mod::EX)
@@ -810,8 +811,8 @@ impl View<'_> {
             && comparison.sources.iter().all(|s| self.is_stable(s))
     }
 
-    /// What an instruction gives that gives one of two numbers: the one where a predicate holds, the other one, and the predicate. It chooses
-    /// one, or adds a carry to a number.
+    /// For an instruction with one of two constants as its result: the constant where a predicate holds, the other
+    /// constant, and the predicate. It is a select, or adds a carry to a constant.
     fn one_of_two(&self, i: &Instruction) -> Option<(u32, u32, Source)> {
         let number = |index: usize| self.known(i.sources.get(index)?);
         let (a, b, choice) = match (i.opcode, i.sources.as_slice()) {
@@ -837,7 +838,7 @@ impl View<'_> {
 
     // Signs of floats.
 
-    /// A negation or magnitude that the operand can carry itself.
+    /// A negation or magnitude that the operand can express as a modifier.
     fn float_signs(&self, i: &mut Instruction) -> bool {
         if !matches!(
             i.opcode,
@@ -851,7 +852,7 @@ impl View<'_> {
         for index in 0..i.sources.len() {
             let outer = &i.sources[index];
             let SourceKind::Values(values) = &outer.kind else { continue };
-            // Few operands have such a definition: how they are read is asked last.
+            // Few operands have such a definition: check how they are read last.
             let (inner, of) = match values.len() {
                 1 if !self.facts.has_signed_singles() => continue,
                 1 => (self.single_sign(outer, i.mods.has(Mod::FTZ)), SourceType::Single),
@@ -873,8 +874,8 @@ impl View<'_> {
         changed
     }
 
-    /// `x + -0` changes nothing but the sign written on `x`, flushes if it is told so, and makes NaN canonical, which
-    /// arithmetic on it does as well.
+    /// `x + -0` only applies the sign modifier of `x`, flushes denormals if the instruction says so, and makes NaN
+    /// canonical, as any arithmetic on `x` does.
     fn single_sign(&self, source: &Source, flushes: bool) -> Option<Source> {
         let SourceKind::Values(values) = &source.kind else { return None };
         if !source.suffixes.is_empty() || values.len() != 1 {
@@ -893,7 +894,7 @@ impl View<'_> {
         (register && x.suffixes.is_empty() && self.is_stable(x)).then(|| x.clone())
     }
 
-    /// A double whose high word has its sign bit flipped or cleared.
+    /// An f64 value whose high word has its sign bit flipped or cleared.
     fn double_sign(&self, source: &Source) -> Option<Source> {
         let SourceKind::Values(values) = &source.kind else { return None };
         let [low, high] = values.as_slice() else { return None };
@@ -909,8 +910,8 @@ impl View<'_> {
 
     // 64-bit operations.
 
-    /// A pair that is a 32-bit value extended: the value, and how it may be taken as extended (without sign, with
-    /// sign).
+    /// For a pair that is an extended 32-bit value: the value, and whether it may count as zero-extended or
+    /// sign-extended.
     pub fn widened(&self, source: &Source) -> Option<(Source, bool, bool)> {
         if source.negate || source.invert || source.absolute {
             return None;
@@ -939,7 +940,7 @@ impl View<'_> {
         is_sign.then(|| ((*low).into(), positive, true))
     }
 
-    /// The product of two extended values.
+    /// A multiply of two extended values.
     fn narrow_multiply(&self, i: &mut Instruction) -> bool {
         let [a, b] = i.sources.as_slice() else { return false };
         let (Some((a, a_unsigned, a_signed)), Some((b, b_unsigned, b_signed))) =
@@ -989,11 +990,11 @@ impl View<'_> {
         let equality = matches!(compare, Mod::EQ | Mod::NE);
         let mut mods = Mods::of(&[compare, Mod::AND]);
         if a_unsigned && b_unsigned {
-            // Both are below 2^32, as numbers with and without sign.
+            // Both are below 2^32, signed and unsigned.
             mods.insert(Mod::U32);
         } else if a_signed && b_signed && (i.mods.has(Mod::S64) || equality) {
         } else if a_signed && b_signed {
-            // Sign extension keeps the order of numbers without sign, too.
+            // Sign extension preserves unsigned comparison, too.
             mods.insert(Mod::U32);
         } else {
             return false;
@@ -1012,7 +1013,7 @@ impl View<'_> {
         }
     }
 
-    /// The negation of a negation, and sums of sums with constants that cancel.
+    /// Folds the negation of a negation, and nested adds with constants that cancel.
     fn add_64(&self, i: &mut Instruction) -> bool {
         let [a, b] = i.sources.as_slice() else { return false };
         let (a, b) = (a.clone(), b.clone());

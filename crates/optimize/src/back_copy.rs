@@ -1,7 +1,7 @@
-//! Phase 83, OriBackCopyPropagate: a result that is only copied is written where the copy goes.
+//! Phase 83, OriBackCopyPropagate: a result that is only copied is written to the copy's destination directly.
 //!
-//! Outside SSA, within a block: `t <- ...; d <- t` becomes `d <- ...` if nothing else reads t, and d is neither read nor
-//! written between. Components of parallel copies count one by one.
+//! Outside SSA, within a block: `t <- ...; d <- t` becomes `d <- ...` if nothing else reads t, and d is neither read
+//! nor written between. Components of parallel copies are handled one by one.
 
 use oriole_options::Optimization;
 use oriole_ori::{FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo, Value};
@@ -26,16 +26,17 @@ pub fn run(function: &mut Function) -> bool {
             instruction.for_each_use(|v| uses[v] += 1);
         }
     }
-    // Per block, told apart by the block's number: where each value was last read or written, and where written.
+    // Per block, tagged with the block's index: last read or write of each value, and last write.
     let mut touched: TiVec<Value, (u32, usize)> = ti_vec![(u32::MAX, 0); count];
     let mut written: TiVec<Value, (u32, Option<usize>)> = ti_vec![(u32::MAX, None); count];
-    // The copy that named each value last, by block and place, and how often its components do.
+    // The last copy that names each value, by block and index, and the count of its components that do.
     let mut named: TiVec<Value, ((u32, usize), usize)> = ti_vec![((u32::MAX, 0), 0); count];
     for id in function.block_ids() {
         let mut instructions = std::mem::take(&mut function.block_mut(id).instructions);
         for at in 0..instructions.len() {
             if instructions[at].is_copy() && instructions[at].guard.is_none() {
-                // How often the components name each value: what another one touches would see the new value too early.
+                // Count how many components name each value: another component that touches it would see the new
+                // value too early.
                 for_each_component_value(&instructions[at], |v| {
                     let (copy, times) = named[v];
                     named[v] = ((id.0, at), if copy == (id.0, at) { times + 1 } else { 1 });
@@ -85,7 +86,7 @@ pub fn run(function: &mut Function) -> bool {
             instruction.for_each_use(|v| touched[v] = (id.0, at));
             instruction.for_each_definition(|v| {
                 touched[v] = (id.0, at);
-                // A partial write keeps what was there: it is no place to move another register to.
+                // A partial write keeps the old value: its register cannot be replaced by another.
                 written[v] = (id.0, (!instruction.is_partial()).then_some(at));
             });
         }
@@ -95,8 +96,8 @@ pub fn run(function: &mut Function) -> bool {
     changed
 }
 
-/// True if the value is an operand by itself, in a place that no convention fixes, of an ordinary instruction. Parts
-/// of tuples stay: a register that is written in several places should not have to lie beside others.
+/// True if the value is a whole operand of an ordinary instruction and no convention fixes its register. Elements of
+/// tuples stay: a register that is written in several places should not be constrained to be adjacent to others.
 fn writes_alone(instruction: &Instruction, value: Value) -> bool {
     instruction.call.is_none()
         && !matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Parameters | Pseudo::Undefined))

@@ -1,5 +1,5 @@
-//! Phase 15, OriBranchOpt: branches to the same place, branches to branches, empty blocks, chains of blocks, branches
-//! to an exit.
+//! Phase 15, OriBranchOpt: equal branch targets, branches to branches, empty blocks, chains of blocks, branches to an
+//! exit.
 //!
 //! Each rewrite works in SSA and outside it: an edge is moved only where no phi would have to choose.
 
@@ -28,7 +28,8 @@ pub fn run(function: &mut Function) {
     if function.blocks.is_empty() {
         return;
     }
-    // Each round moves every edge as far as it goes; rounds are bounded because each one that changes something
+    // Each round redirects every edge as far as possible; rounds are bounded because each one that changes something
+    // removes an instruction, an edge or a block.
     // removes an instruction, an edge or a block.
     loop {
         let mut changed = fold_equal_targets(function);
@@ -42,7 +43,7 @@ pub fn run(function: &mut Function) {
     remove_unreachable(function);
 }
 
-/// Drops blocks that control cannot reach, and what phis took from them.
+/// Drops unreachable blocks, and their phi sources.
 pub fn remove_unreachable(function: &mut Function) {
     canonical::order_blocks(function);
 }
@@ -67,7 +68,7 @@ fn exit_in_place(function: &mut Function) -> bool {
                 if !taken_exits {
                     let guard = branch.guard.as_mut().expect("a guarded branch");
                     guard.negated = !guard.negated;
-                    // What was the target is now where control goes on.
+                    // The old target is the fall-through now.
                     block.instructions.truncate(index + 1);
                 }
                 block.successors = smallvec::smallvec![stays];
@@ -80,7 +81,7 @@ fn exit_in_place(function: &mut Function) -> bool {
                 if block.instructions.last().is_some_and(is_plain_branch) {
                     block.instructions.pop();
                 }
-                // An indexed branch with one target stays as it is.
+                // An indexed branch with one target stays.
                 if block.instructions.last().is_some_and(oriole_ori::effects::is_indirect_branch) {
                     continue;
                 }
@@ -95,7 +96,7 @@ fn exit_in_place(function: &mut Function) -> bool {
     changed
 }
 
-/// A block with one successor that has one predecessor takes it in.
+/// Merges a block with its only successor if it is the only predecessor of that.
 pub fn join_chains(function: &mut Function) -> bool {
     let mut changed = false;
     let cfg = Cfg::new(function);
@@ -124,7 +125,7 @@ pub fn join_chains(function: &mut Function) -> bool {
             if block.instructions.last().is_some_and(is_plain_branch) {
                 block.instructions.pop();
             }
-            // A phi of one predecessor is a copy.
+            // A phi with one predecessor is a copy.
             for phi in taken.phis {
                 let Some((_, source)) = phi.sources.into_iter().next() else { continue };
                 let file = function.values[phi.destination].file;

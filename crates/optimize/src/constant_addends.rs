@@ -1,9 +1,9 @@
-//! Phase 75, LateArchOptimizeFirst: a pair of registers that is loaded from a constant bank only to be added to products of words
-//! is an operand of those, where the chip reads constants there.
+//! Phase 75, LateArchOptimizeFirst: a register pair that is loaded from a constant bank only as the addend of wide
+//! multiplies becomes a constant operand of them, where the chip reads constants there.
 //!
-//! An instruction has one place for a number and for a constant, so that the other factor, where it is a number, moves to a
-//! register: one for all products with that factor, instead of a pair for each address. The addresses of elements of arrays are
-//! such sums, and a kernel has as many as it has arrays.
+//! An instruction has one slot for an immediate or constant, so an immediate factor moves to a register: one for all
+//! multiplies by that factor, instead of a pair for each address. Addresses of array elements have this shape; a
+//! kernel has as many base addresses as arrays.
 
 use crate::definitions::{Definitions, Place};
 use crate::live_dead;
@@ -17,26 +17,26 @@ use oriole_ori::{
 use oriole_sass::{Mod, Op};
 use rustc_hash::FxHashMap;
 
-/// The addend of a wide product, among its operands.
+/// Operand index of the addend of a wide multiply.
 const ADDEND: usize = 2;
 
-/// The factor that may be a number.
+/// Operand index of the factor that may be an immediate.
 const FACTOR: usize = 1;
 
-/// So many registers that hold numbers are asked whether one holds the number at hand: the last ones.
+/// Most registers with immediates that are searched for a factor: the most recent ones.
 const MOST_LOOKED_AT: usize = 64;
 
 /// The pass.
 pub static PASS: Pass = Pass {
     form: FormChange::OutsideSsa,
     optimization: Some(Optimization::Folding),
-    // An instruction has one place for a constant, so that no number is put in the place of its register again.
+    // An instruction has one slot for a constant, so operand folding does not put the immediate back.
     ..Pass::new(
         |function, context| if run(function, context.chip) { Outcome::Kept } else { Outcome::Unchanged },
     )
 };
 
-/// Makes all pairs operands that are nothing else. True if there was one.
+/// Folds all pairs that are only addends into operands. True if there was one.
 pub fn run(function: &mut Function, chip: Chip) -> bool {
     if !chip.adds_long_constants() {
         return false;
@@ -48,7 +48,7 @@ pub fn run(function: &mut Function, chip: Chip) -> bool {
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
     let mut factors = Factors::default();
-    // In the order of the blocks, so that a factor is where most can read it.
+    // In RPO, so that a factor's register is defined where most multiplies can read it.
     for &id in cfg.order() {
         let mut instructions = std::mem::take(&mut function.block_mut(id).instructions);
         for instruction in &mut instructions {
@@ -79,7 +79,8 @@ type Words = [Value; 2];
 /// The pairs that become operands.
 fn pairs(function: &Function, chip: Chip) -> FxHashMap<Words, Pair> {
     let instructions = || function.blocks.iter().flat_map(|block| &block.instructions);
-    // How often each pair is read by products that may read the constant, and how often each word by what will.
+    // Counts the reads of each pair by multiplies that may read the constant, and of each word by instructions that
+    // may.
     let mut read: FxHashMap<Words, u32> = FxHashMap::default();
     for words in instructions().filter_map(addend) {
         *read.entry(words).or_default() += 1;
@@ -118,7 +119,7 @@ fn pairs(function: &Function, chip: Chip) -> FxHashMap<Words, Pair> {
     pairs
 }
 
-/// The pair of registers that a product of words is added to.
+/// The register pair that is the addend of a wide multiply.
 fn addend(i: &Instruction) -> Option<Words> {
     let product = i.opcode == Opcode::Sass(Op::IMAD)
         && i.mods.has(Mod::WIDE)
@@ -138,7 +139,7 @@ fn addend(i: &Instruction) -> Option<Words> {
     }
 }
 
-/// What reads words of a constant bank as operands, now or when it is expanded.
+/// True if it reads constant-bank words as operands, now or once it is expanded.
 fn takes_constants(i: &Instruction) -> bool {
     matches!(
         i.opcode,
@@ -147,7 +148,7 @@ fn takes_constants(i: &Instruction) -> bool {
     )
 }
 
-/// Two words that stand behind each other in a constant bank, at a multiple of their size.
+/// Two adjacent words of a constant bank, aligned to their total size.
 fn constant_pair(function: &Function, definitions: &Definitions, words: Words) -> Option<Pair> {
     let [low, high] = words.map(|word| {
         let source = constant_word(function, definitions, word)?;
@@ -163,7 +164,7 @@ fn constant_pair(function: &Function, definitions: &Definitions, words: Words) -
     })
 }
 
-/// The word of a constant bank that a register holds wherever it is read.
+/// The constant-bank word that a register holds at each of its reads.
 fn constant_word(function: &Function, definitions: &Definitions, word: Value) -> Option<Source> {
     if !definitions.is_stable(word) || function.file(word) != File::R {
         return None;
@@ -182,13 +183,13 @@ fn constant_word(function: &Function, definitions: &Definitions, word: Value) ->
     Some(source)
 }
 
-/// The numbers that stand in registers.
+/// Immediates that are in registers.
 #[derive(Default)]
 struct Factors {
     known: Vec<Factor>,
 }
 
-/// A number in a register from a place on.
+/// An immediate in a register from a program point on.
 struct Factor {
     number: u32,
     value: Value,
@@ -196,7 +197,7 @@ struct Factor {
 }
 
 impl Factors {
-    /// A register that holds the number from this place on.
+    /// A register that holds the immediate from this program point on.
     fn in_register(
         &mut self,
         function: &mut Function,
@@ -221,7 +222,7 @@ impl Factors {
 
     /// Writes them.
     fn write(mut self, function: &mut Function) {
-        // From behind, so that the places stay right.
+        // From the end, so that indices stay valid.
         self.known.sort_by_key(|factor| std::cmp::Reverse((factor.place, factor.number)));
         for Factor { number, value, place: (block, at) } in self.known {
             let instructions = &mut function.block_mut(block).instructions;

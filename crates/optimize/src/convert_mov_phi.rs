@@ -2,9 +2,9 @@
 //!
 //! The phis of a block become one [`Pseudo::ParallelCopy`] on each edge into it. Critical edges are split first, so
 //! each edge has a place of its own: the end of the predecessor, or the top of the block if that has only one.
-//! Because all copies of an edge happen at once, exchanged values and values needed after the loop come out right. A
-//! guarded definition loses its list of old values: old and new are made one register, by a copy before it if
-//! they are not the same value yet. An old value that is a constant is copied as such, so that no register holds it.
+//! Because all copies of an edge are parallel, the swap and lost-copy problems do not arise. A guarded definition
+//! loses its list of old values: old and new are made one register, by a copy before it if they are not the same
+//! value yet. An old value that is a constant is copied as such, so that no register holds it.
 
 use oriole_ori::{
     Cfg, Destination, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo, Source,
@@ -20,7 +20,7 @@ pub static PASS: Pass = Pass {
     form: FormChange::LeavesSsa,
     ..Pass::new(|function, context| {
         let left = leave(function, context.options.level == 0);
-        // Outside SSA hardly ever more is told of a value than in it.
+        // Outside SSA hardly ever more is known of a value than in SSA.
         if left { Outcome::Changed } else { Outcome::Kept }
     })
 };
@@ -30,8 +30,8 @@ pub fn run(function: &mut Function) {
     let _ = leave(function, false);
 }
 
-/// Leaves SSA; jumps that stand alone in their blocks stay if asked for. True if definitions may be left that nothing reads: those
-/// of undefined values and of constants, which no copy reads, and of conditions of branches that went.
+/// Leaves SSA; with `keeps_jumps`, jumps that are alone in their blocks stay. True if dead definitions may remain:
+/// those of undefined values and of constants, which no copy reads, and of conditions of removed branches.
 fn leave(function: &mut Function, keeps_jumps: bool) -> bool {
     if function.blocks.is_empty() {
         return false;
@@ -86,7 +86,7 @@ fn leave(function: &mut Function, keeps_jumps: bool) -> bool {
         }
     }
     let keeps_constants = untie(function, &old_values);
-    // Edges that were split for nothing are whole again.
+    // Edges that were split needlessly are merged again.
     if keeps_jumps {
         branches::skip_blocks_without_code(function);
     } else {
@@ -97,9 +97,9 @@ fn leave(function: &mut Function, keeps_jumps: bool) -> bool {
     folded || keeps_constants || old_values.undefined.contains(&true)
 }
 
-/// What is known of values that copies read.
+/// Facts about values that copies read.
 struct OldValues {
-    /// Those that hold nothing that anybody may rely on.
+    /// Values without defined content.
     undefined: TiVec<Value, bool>,
     /// The constants that guarded definitions keep.
     constants: FxHashMap<Value, Source>,
@@ -121,7 +121,7 @@ impl OldValues {
     }
 }
 
-/// The number or zero that an instruction puts into a general register.
+/// The immediate or zero that an instruction moves into a general register.
 fn constant(instruction: &Instruction) -> Option<(Value, Source)> {
     let ([destination], [source]) = (instruction.destinations.as_slice(), instruction.sources.as_slice())
     else {
@@ -134,7 +134,7 @@ fn constant(instruction: &Instruction) -> Option<(Value, Source)> {
     (moves && constant && plain).then(|| (value, source.clone()))
 }
 
-/// A source of which nothing is known needs no copy: the result is written by nothing, which ends its live range.
+/// An undefined source needs no copy: the result is left without a definition, which ends its live range.
 fn is_undefined(undefined: &TiSlice<Value, bool>, source: &Source) -> bool {
     source.as_plain_value().is_some_and(|value| undefined[value])
 }
@@ -183,8 +183,8 @@ fn untie(function: &mut Function, old_values: &OldValues) -> bool {
     keeps_constants
 }
 
-/// What a guarded instruction reads of the old values it reads from the registers of its results, so that no old value has to
-/// outlive its copy.
+/// Lets a guarded instruction read old values from its result registers, so that no old value has to outlive its
+/// copy.
 fn read_in_place(instruction: &mut Instruction, results: &[Value], tied: &[Value]) {
     for source in &mut instruction.sources {
         let SourceKind::Values(values) = &mut source.kind else { continue };

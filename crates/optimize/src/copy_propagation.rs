@@ -1,5 +1,5 @@
 //! Copy propagation: an operand that reads a copy reads the original, in sources, addresses, guards, old values and
-//! phis. A predicate that is the contrary of another is read through the inversion of the operand.
+//! phis. A predicate that is the complement of another is read through the inversion of the operand.
 //!
 //! It changes operands only; the copies die later.
 
@@ -7,12 +7,12 @@ use crate::definitions::Definitions;
 use crate::value_facts::{Fact, ValueFacts};
 use oriole_ori::{File, Function, Instruction, Opcode, Phi, PhiSource, Pseudo, Source, SourceKind, Value};
 
-/// What a look at all operands of an instruction came to. It says which rules need not look at them again.
+/// Result of a scan of an instruction's operands: the rules that need no second scan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Operands {
     /// Some were replaced.
     pub changed: bool,
-    /// Of some that are registers, or are indexed by one, there is a fact.
+    /// Some register or index operand has a fact.
     pub known: bool,
     /// Some are addresses.
     pub addresses: bool,
@@ -26,7 +26,7 @@ pub fn run(
     i: &mut Instruction,
 ) -> Operands {
     let mut operands = Operands::default();
-    // What a parallel copy reads belongs to the edge that it stands on.
+    // Sources of a parallel copy belong to its edge.
     if i.opcode == Opcode::Pseudo(Pseudo::ParallelCopy) {
         return operands;
     }
@@ -74,7 +74,7 @@ pub fn is_open(function: &Function, definitions: &Definitions, facts: &ValueFact
     phi.sources.iter().any(|(_, source)| merged(definitions, facts, destination, file, *source).is_some())
 }
 
-/// What a phi may read instead of a source.
+/// Replacement for a source of a phi.
 #[inline]
 fn merged(
     definitions: &Definitions,
@@ -108,7 +108,7 @@ fn original(
         {
             Some((other, invert))
         }
-        // Where the chip reads no constants as operands, a copy of one that was loaded is known as that, too.
+        // Where the chip reads no constants as operands, copies of a loaded constant are propagated, too.
         Fact::Bank { .. } => copied(function, definitions, value).map(|other| (other, false)),
         _ => None,
     }

@@ -1,6 +1,6 @@
-//! Where values are defined and how often they are read.
+//! Definitions of values and counts of their uses.
 //!
-//! It is here because every pass that looks from an operand to what computed it must know when that is sound, in SSA
+//! It is here because every pass that looks from an operand to its definition must know when that is sound, in SSA
 //! and outside it: a value is *stable* if it has one definition, without a guard, that dominates every use. In SSA
 //! all values are; outside it most are, and the others are left alone.
 
@@ -19,15 +19,14 @@ pub enum Place {
     Instruction(BlockId, u32),
 }
 
-/// Definitions and use counts of one function. It stands for the function as it was: instructions may be changed in
-/// their places, but not moved.
+/// Definitions and use counts of one function, as a snapshot: instructions may be changed in place, but not moved.
 pub struct Definitions {
     places: TiVec<Value, Place>,
     stable: TiVec<Value, bool>,
     uses: TiVec<Value, u32>,
     /// Some values are undefined.
     any_undefined: bool,
-    /// Values of which [`Definitions::is_read_once`] said no.
+    /// Values for which [`Definitions::is_read_once`] returned false.
     shared: RefCell<Vec<Value>>,
 }
 
@@ -38,7 +37,7 @@ impl Definitions {
         Definitions::of(function, &cfg, &Dominators::new(function, &cfg))
     }
 
-    /// The same where graph and dominators of the function are known.
+    /// Like [`Definitions::new`], with a known graph and dominators.
     pub fn of(function: &Function, cfg: &Cfg, dominators: &Dominators) -> Definitions {
         let count = function.values.len();
         let mut places: TiVec<Value, Place> = ti_vec![Place::Unknown; count];
@@ -61,7 +60,7 @@ impl Definitions {
         Definitions::judged(function, cfg, dominators, places, written)
     }
 
-    /// The same for a function in SSA, where one definition dominates all uses by the rules of the form.
+    /// Definitions of a function in SSA, where one definition dominates all uses by construction.
     pub fn in_ssa(function: &Function) -> Definitions {
         let count = function.values.len();
         let mut places: TiVec<Value, Place> = ti_vec![Place::Unknown; count];
@@ -131,19 +130,19 @@ impl Definitions {
         }
     }
 
-    /// True if the value means the same at every use.
+    /// True if the value is the same at every use.
     #[inline]
     pub fn is_stable(&self, value: Value) -> bool {
         self.stable.get(value).copied().unwrap_or(false)
     }
 
-    /// Where a stable value is defined.
+    /// The place where a stable value is defined.
     #[inline]
     pub fn place(&self, value: Value) -> Place {
         self.places.get(value).copied().unwrap_or(Place::Unknown)
     }
 
-    /// True if the value is whatever its register holds: each reader may take it for what it likes.
+    /// True if the value is undefined: each reader may assume any content.
     #[inline]
     pub fn is_undefined(&self, function: &Function, value: Value) -> bool {
         self.any_undefined && self.instruction(function, value).is_some_and(is_undefined)
@@ -155,13 +154,13 @@ impl Definitions {
         self.any_undefined
     }
 
-    /// How many operands read the value.
+    /// Count of operands that read the value.
     #[inline]
     pub fn uses(&self, value: Value) -> u32 {
         self.uses.get(value).copied().unwrap_or(0)
     }
 
-    /// True if one operand reads the value. Whoever asks wants to know when that becomes true, see
+    /// True if one operand reads the value. A query that is answered with false is recorded, see
     /// [`Definitions::doubted`].
     pub fn is_read_once(&self, value: Value) -> bool {
         let once = self.uses(value) == 1;
@@ -171,7 +170,7 @@ impl Definitions {
         once
     }
 
-    /// True if one operand reads a value now of which [`Definitions::is_read_once`] said no.
+    /// True if a value for which [`Definitions::is_read_once`] returned false has one use now.
     pub fn doubted(&self, function: &Function) -> bool {
         let shared = self.shared.borrow();
         if shared.is_empty() {
@@ -188,19 +187,19 @@ impl Definitions {
         shared.iter().any(|value| uses[*value] == 1)
     }
 
-    /// True if as much is told of where values are defined.
+    /// True if the same definitions are known as in `other`.
     pub fn agrees(&self, other: &Definitions) -> bool {
         self.places == other.places && self.stable == other.stable
     }
 
-    /// One more operand reads the value.
+    /// Adds a use.
     pub fn add_use(&mut self, value: Value) {
         if let Some(uses) = self.uses.get_mut(value) {
             *uses += 1;
         }
     }
 
-    /// One operand less reads the value.
+    /// Removes a use.
     pub fn drop_use(&mut self, value: Value) {
         if let Some(uses) = self.uses.get_mut(value) {
             *uses = uses.saturating_sub(1);
@@ -231,7 +230,7 @@ fn is_undefined(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Pseudo(Pseudo::Undefined)
 }
 
-/// True if the function begins with undefined values, as that of SSA does which reads registers that nothing has written.
+/// True if the function begins with undefined values, as SSA form does if it reads uninitialized registers.
 fn any_undefined(function: &Function) -> bool {
     let entry = function.blocks.first().map_or(&[][..], |block| &block.instructions);
     entry.iter().take(2).any(is_undefined)
@@ -257,7 +256,7 @@ mod tests {
     use super::*;
     use oriole_ori::{File, parse};
 
-    /// A pass may make values after it has asked.
+    /// A pass may make values after a query.
     #[test]
     fn values_made_later_are_counted() {
         let text =

@@ -1,26 +1,27 @@
 //! Phases 71 and 72, OptimizeSyncInstructions and LateExpandSyncInstructions: convergence barriers.
 //!
-//! After every divergent branch the parted threads must come together again where the analyses say they do
-//! ([`oriole_ori::convergence`]), and threads that meet earlier should go on as one convoy. For each block where threads
-//! meet there is one barrier: `BSSY` sets it up at the anchor, `BSYNC` waits for it in a block of its own before the
-//! join, and threads that turn away from the join leave it by `BREAK`. Where branches nested in each other end at one
-//! join, the outermost anchor serves all.
+//! After every divergent branch the lanes must reconverge where the analyses say they do
+//! ([`oriole_ori::convergence`]), and lanes that meet earlier should continue as one convoy. Each block where lanes
+//! meet gets one barrier: `BSSY` sets it up at the anchor, `BSYNC` waits for it in a block of its own before the
+//! join, and lanes that leave the region before the join leave the barrier by `BREAK`. Where nested branches end at
+//! one join, the outermost anchor serves all.
 //!
-//! An indirect call whose target differs between lanes parts them too, until all have come back: it ends a block, with a barrier
-//! round the call.
+//! An indirect call with a divergent target splits the warp too, until all lanes have returned: it ends a block, with
+//! a barrier around the call.
 //!
-//! No barrier is set up round what waits for all lanes of the warp or all threads of the block: the threads that it
-//! holds may be those that must end first. Nor is one round a block of a cycle with several entries, where threads come by
-//! at different times.
+//! No barrier is set up around an instruction that waits for all lanes of the warp or all threads of the block: the
+//! held lanes may be those that must end first. Nor is one set up around a block of a cycle with several entries,
+//! which lanes pass at different times.
 //!
-//! A function that some lanes may return from before others has a barrier from its start to its return: its callers do not know.
+//! A function from which lanes may return at different times has a barrier from its start to its return: its callers
+//! assume convergence.
 //!
-//! There are sixteen barriers, and a warp that is inside more regions at once than that has none left: the smallest
-//! regions get theirs first, those that make a block whole before those that only make convoys. Threads of the others
-//! go on in parts until the next wait, which is slower and never wrong: whoever asks after this phase where the warp
-//! is together looks at the barriers in place, and `WARPSYNC` is taken away here, not before.
+//! There are sixteen barriers, and a warp inside more regions than that has none left. The smallest regions get
+//! theirs first, and those that make a block whole before those that only form convoys. Lanes of the other regions
+//! stay divergent until the next wait, which is slower and never wrong: later phases derive convergence from the
+//! barriers in place, and `WARPSYNC` is removed here, not before.
 //!
-//! `BSSY` names the block of its `BSYNC`; in the machine word its target is the instruction after that.
+//! `BSSY` names the block of its `BSYNC`; in the encoding its target is the instruction after that.
 
 use oriole_ori::convergence::{Anchor, Cover, Reconvergence, Site};
 use oriole_ori::divergence::is_bare_exit;
@@ -40,8 +41,8 @@ pub static PASS: Pass = Pass {
     ..Pass::new(|function, context| run(function, context.options.level >= 2))
 };
 
-/// Phases 71 and 72: places `BSSY`, `BREAK` and `BSYNC`; if asked, removes the `WARPSYNC` that they make superfluous.
-/// SSA in, SSA out.
+/// Phases 71 and 72: places `BSSY`, `BREAK` and `BSYNC`; with `optimized`, removes redundant `WARPSYNC`. SSA in, SSA
+/// out.
 pub fn run(function: &mut Function, optimized: bool) -> Outcome {
     if function.blocks.is_empty() {
         return Outcome::Unchanged;
@@ -52,14 +53,14 @@ pub fn run(function: &mut Function, optimized: bool) -> Outcome {
     let sites = barrier_sites(function, &cfg, &divergence);
     let gathers = returns_apart(function, &sites, &divergence);
     if sites.is_empty() && !gathers {
-        // Nothing changes, so what is known of the function holds.
+        // Nothing changes, so the analyses stay valid.
         let removed = optimized && remove_syncs_of(function, &cfg, &divergence);
         return Outcome::changed_if(merged || removed);
     }
     place(function, &sites);
     let merged = (gathers && gather_before_return(function)) | merged;
     let removed = optimized && remove_warp_syncs(function);
-    // Where some edges of a phi got a phi of their own, both may merge what is the same now.
+    // Where some edges of a phi got a phi of their own, both may merge equal values now.
     let merges_one = |phi: &Phi| {
         let sources = phi.sources.iter().map(|(_, source)| source);
         let mut others = sources.filter(|source| source.value() != Some(phi.destination));
@@ -81,7 +82,7 @@ fn returning_block(function: &Function) -> Option<BlockId> {
     all.next().filter(|_| all.next().is_none())
 }
 
-/// True of a function that some lanes may return from before others: a branch parts them for which there is no barrier.
+/// True for a function whose lanes may return at different times: it has a divergent branch without a barrier.
 fn returns_apart(function: &Function, sites: &[Barrier], divergence: &Divergence) -> bool {
     if returning_block(function).is_none() {
         return false;
@@ -97,9 +98,9 @@ fn returns_apart(function: &Function, sites: &[Barrier], divergence: &Divergence
     function.block_ids().any(|id| !gathered[id] && parts(id))
 }
 
-/// Lets the lanes of a function that parted for good meet before they return: the caller, which takes them for together, does not
-/// know the body. All of them pass the start and the return once, whatever cycles lie between. Not where something waits for all
-/// lanes of the warp on the way. True if there is such a barrier now.
+/// Reconverges the lanes of a function before it returns: the caller assumes convergence and does not know the body.
+/// Each lane passes the start and the return once, whatever cycles are in between. Not done if an instruction on the
+/// way waits for all lanes of the warp. True if there is such a barrier now.
 fn gather_before_return(function: &mut Function) -> bool {
     let waits = |block: &Block| block.instructions.iter().any(waits_for_all);
     let Some(last) = returning_block(function).filter(|_| !function.blocks.iter().any(waits)) else {
@@ -128,8 +129,8 @@ fn gather_before_return(function: &mut Function) -> bool {
 }
 
 fn place(function: &mut Function, sites: &[Barrier]) {
-    // All waits are placed first, then what sets barriers up before loops: threads that meet at a loop header come
-    // together before they enter. Sets of blocks speak of the function as it was, so edges are told by their ends.
+    // All waits are placed first, then the setups before loops: lanes that meet at a loop header reconverge before
+    // they enter. Block sets refer to the original function, so edges are identified by their ends.
     let ends = edges::end_origins(function, &Cfg::new(function));
     let mut in_source: Vec<u32> = ends.iter().map(|&Origin(ordinal)| ordinal).collect();
     in_source.sort_unstable();
@@ -139,8 +140,8 @@ fn place(function: &mut Function, sites: &[Barrier]) {
             into_join.push(block);
         }
         into_join.retain(|&block| function.block(block).successors.contains(&barrier.site.join));
-        // The wait ends the block that stands before the join in the source, or belongs to the instruction that all of this
-        // was made of.
+        // The wait ends the block before the join in the source, or belongs to the instruction that all of this was
+        // expanded from.
         let mut led = into_join.iter().map(|&block| ends[block]);
         let origin = match function.block(barrier.site.join).instructions.first().map(|first| first.origin) {
             Some(join) if led.any(|end| end == join) => join,
@@ -157,7 +158,7 @@ fn place(function: &mut Function, sites: &[Barrier]) {
         function.block_mut(gather).instructions.push(wait);
     }
     let mut preheaders: BTreeMap<BlockId, BlockId> = BTreeMap::new();
-    // A preheader changes the edges into its own header only, so one look at the graph serves all of them.
+    // A preheader changes only the edges into its own header, so one graph serves all of them.
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
     for barrier in sites {
@@ -177,8 +178,8 @@ fn place(function: &mut Function, sites: &[Barrier]) {
                 let before = match preheaders.get(&header) {
                     Some(&before) => before,
                     None => {
-                        // The back edges come from inside or from waits of barriers within the loop; what is not
-                        // reached from the header enters.
+                        // Back edges come from inside the loop or from waits of barriers within it; a predecessor
+                        // that the header does not dominate is an entry.
                         let enters = |p: &BlockId| !dominators.dominates(header, *p);
                         let entering: Vec<BlockId> =
                             cfg.predecessors(header).iter().copied().filter(enters).collect();
@@ -202,26 +203,27 @@ fn place(function: &mut Function, sites: &[Barrier]) {
     canonical::order_blocks(function);
 }
 
-/// Gives each loop one back edge: threads that end an iteration in different ways meet there, before the next one. True if a
-/// loop had several.
+/// Gives each loop one back edge: threads that end an iteration in different blocks reconverge there. True if a loop
+/// had several.
 fn merge_latches(function: &mut Function) -> bool {
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
     let loops = Loops::new(function, &cfg, &dominators);
     let mut merged = false;
     for lap in loops.loops.iter().filter(|lap| lap.latches.len() > 1) {
-        // Latches keep their numbers: a merge adds a block and moves edges.
+        // Latches keep their ids: a merge adds a block and moves edges.
         insert_block(function, lap.header, &lap.latches);
         merged = true;
     }
     merged
 }
 
-/// Ends a block after each indirect call, where lanes of different targets meet again. True if there was one inside of a block.
+/// Ends a block after each indirect call, where lanes of different targets reconverge. True if a call was inside a
+/// block.
 fn end_blocks_at_calls(function: &mut Function) -> bool {
     let mut ended = false;
     for id in function.block_ids() {
-        // From the last one on: what follows it is in a block of its own then.
+        // From the last one on: the code after it is then in a block of its own.
         while let Some(at) = last_call_inside(function.block(id)) {
             let rest = function.blocks.next_key();
             let block = function.block_mut(id);
@@ -246,16 +248,16 @@ fn last_call_inside(block: &Block) -> Option<usize> {
     block.instructions[..end].iter().rposition(|instruction| called_address(instruction).is_some())
 }
 
-/// Barriers that may be in use at one place: the sixteen of the machine, less one for the waits around a block.
+/// Barriers that may be live at once: the sixteen of the hardware, less one for the waits around a block.
 const REGISTERS: u32 = 15;
 
-/// The same in a function that calls others: only ten outlive a call.
+/// [`REGISTERS`] for a function with calls: only ten barriers are preserved across a call.
 const REGISTERS_WITH_CALLS: u32 = 9;
 
 /// A barrier to be placed.
 struct Barrier {
     site: Site,
-    /// All threads of the branch wait, and not only some that meet earlier.
+    /// All threads of the branch wait, not only some that meet earlier.
     whole: bool,
     value: Value,
     /// The block that will wait.
@@ -312,7 +314,7 @@ fn candidate_sites(
         sites.extend(whole);
         wholes.extend(whole);
         sites.extend(meetings.iter().filter_map(|&join| reconvergence.partial_site(id, join)));
-        // Threads of one way come to a loop together, but for those that leave another one on that way one by one.
+        // Threads on one path reach a loop together, except those that leave another loop on that path one by one.
         let leaves_loop = |site: &Site| matches!(site.anchor, Anchor::Entry(_));
         let partial = headers.iter().filter_map(|&join| reconvergence.partial_site(id, join));
         sites.extend(partial.filter(leaves_loop));
@@ -335,8 +337,8 @@ fn candidate_sites(
     candidates.into_iter().map(|(.., site, inside)| (site, inside)).collect()
 }
 
-/// The sites that find a barrier register, each with the blocks between anchor and join. The threads of the others go on in
-/// parts until the next barrier.
+/// The sites that get a barrier register, each with the blocks between anchor and join. The threads of the others
+/// stay divergent until the next barrier.
 fn within_registers(
     function: &Function,
     reconvergence: &Reconvergence<'_>,
@@ -344,7 +346,7 @@ fn within_registers(
 ) -> Vec<(Site, bool, Vec<BlockId>)> {
     let calls = |block: &Block| block.instructions.iter().any(|i| i.opcode == Opcode::Pseudo(Pseudo::Call));
     let registers = if function.blocks.iter().any(calls) { REGISTERS_WITH_CALLS } else { REGISTERS };
-    // One is kept for the barrier before the return.
+    // One is reserved for the barrier before the return.
     let registers = registers - u32::from(returning_block(function).is_some());
     let mut live: TiVec<BlockId, u32> = ti_vec![0u32; function.blocks.len()];
     // Positions in the dominator tree where all registers are in use.
@@ -382,7 +384,7 @@ fn leaving_edges(function: &Function, site: Site, inside: &[BlockId]) -> Vec<(Bl
         targets.sort_unstable();
         targets.dedup();
         for to in targets {
-            // The machine takes threads that exit out of all barriers.
+            // The hardware removes exited lanes from all barriers.
             let is_inside = inside.binary_search(&to).is_ok();
             if to != site.join && !is_inside && !is_bare_exit(function, to) {
                 leaving.push((from, to));
@@ -392,11 +394,11 @@ fn leaving_edges(function: &Function, site: Site, inside: &[BlockId]) -> Vec<(Bl
     leaving
 }
 
-/// Of the sites of each join those whose anchors are below no other anchor: the upper one serves both.
+/// For each join, the sites whose anchors are below no other anchor: the upper one serves both.
 fn topmost(mut sites: Vec<Site>, dominators: &Dominators) -> Vec<Site> {
     let interval = |site: &Site| dominators.interval(site.anchor.block()).unwrap_or((u32::MAX, u32::MAX));
     sites.sort_unstable_by_key(|site| (site.join, interval(site).0, matches!(site.anchor, Anchor::End(_))));
-    // In the order of a walk of the tree, what is below an anchor follows it at once.
+    // In preorder of the tree, the blocks below an anchor follow it directly.
     let mut chosen: Vec<Site> = Vec::new();
     for site in sites {
         let covered = chosen
@@ -414,7 +416,7 @@ struct Inside {
     /// All threads of the branch meet at the join.
     whole: bool,
     count: u32,
-    /// As a part of the dominator tree, or else one by one in order.
+    /// As a part of the dominator tree, or else as a sorted list.
     blocks: Result<Cover, Vec<BlockId>>,
 }
 
@@ -463,7 +465,7 @@ impl Inside {
     }
 }
 
-/// Threads that go this way leave the barrier.
+/// Threads on this edge leave the barrier.
 fn leave(
     function: &mut Function,
     barrier: &Barrier,
@@ -504,7 +506,7 @@ fn insert_block(function: &mut Function, target: BlockId, from: &[BlockId]) -> B
     let mut moving = from.to_vec();
     moving.sort_unstable();
     for mut phi in phis {
-        // One edge of what may be as many as there are blocks: only its source is touched.
+        // One edge out of possibly many: only its source is touched.
         if let ([predecessor], true) = (from, phi.sources.len() > 1) {
             let source = phi.sources.iter_mut().find(|(block, _)| block == predecessor);
             source.into_iter().for_each(|(block, _)| *block = new);
@@ -534,7 +536,7 @@ fn insert_block(function: &mut Function, target: BlockId, from: &[BlockId]) -> B
     new
 }
 
-/// A `WARPSYNC` of all lanes is not needed where the whole warp of a kernel is together anyway. True if one went.
+/// Removes a `WARPSYNC` of all lanes where the whole warp of a kernel is converged anyway. True if there was one.
 pub fn remove_warp_syncs(function: &mut Function) -> bool {
     if !has_removable_syncs(function) {
         return false;

@@ -1,7 +1,7 @@
-//! The value of an operation whose operands are all known: exact arithmetic of integers, bits and predicates.
+//! Evaluates an operation whose operands are all known: exact arithmetic on integers, bits and predicates.
 //!
 //! It is here for the passes that fold constants. It knows no function and no value: a caller gives the raw operands.
-//! Floating arithmetic stays out; so does every operation whose result depends on more than its operands.
+//! Floating-point arithmetic is excluded, and so is every operation whose result depends on more than its operands.
 
 use crate::slots::{is_plain_permutation, signed_word, source_type};
 use oriole_ori::{Instruction, Opcode, Pseudo, Source, SourceKind};
@@ -9,11 +9,11 @@ use oriole_sass::info::SourceType;
 use oriole_sass::{Mod, Op};
 use smallvec::SmallVec;
 
-/// Results, one number for each destination operand (pairs as 64 bits, predicates as 0 or 1).
+/// Results, one integer for each destination operand (pairs as 64 bits, predicates as 0 or 1).
 pub type Results = SmallVec<[u64; 2]>;
 
-/// Computes the results, if the operation is one of those known here and `known` tells every operand that it needs:
-/// the raw bits of a register operand (a pair as 64 bits, a predicate as 0 or 1), without the signs written on it.
+/// Computes the results of a supported operation if `known` gives every operand that it needs: the raw bits of a
+/// register operand (a pair as 64 bits, a predicate as 0 or 1), without its sign modifiers.
 pub fn evaluate(instruction: &Instruction, known: &dyn Fn(&Source) -> Option<u64>) -> Option<Results> {
     if instruction.guard.is_some() {
         return None;
@@ -116,7 +116,7 @@ fn machine(op: Op, operands: &Operands<'_>) -> Option<Results> {
         Op::PRMT if is_plain_permutation(operands.instruction) => {
             one(permute(operands.word(0)?, operands.word(1)?, operands.word(2)?))
         }
-        // Whoever votes votes the same.
+        // All voters vote the same.
         Op::VOTEU if operands.only(&[Mod::ANY]) && operands.instruction.destinations.len() == 1 => {
             one(operands.predicate(0)?.into())
         }
@@ -157,7 +157,7 @@ fn machine(op: Op, operands: &Operands<'_>) -> Option<Results> {
     }
 }
 
-/// A negated addend is its complement and one: so the carry comes out as that of the one adder.
+/// A negated addend is its complement plus one, so the carry is that of a single adder.
 fn addend(source: &Source, bits: u32) -> (u64, u64) {
     let complement = source.negate || source.invert;
     (u64::from(if complement { !bits } else { bits }), u64::from(source.negate))
@@ -201,7 +201,7 @@ fn multiply_add(operands: &Operands<'_>) -> Option<Results> {
         return Some(SmallVec::from_slice(&[product.wrapping_add(operands.long(2)?)]));
     }
     if operands.has(Mod::HI) {
-        // The addend may be a pair; only the plain product is folded.
+        // The addend may be a pair; only the multiply without addend is folded.
         let zero = matches!(operands.instruction.sources.get(2)?.kind, SourceKind::Zero(_));
         return zero.then(|| SmallVec::from_slice(&[product >> 32]));
     }
@@ -267,7 +267,7 @@ fn funnel_shift(operands: &Operands<'_>) -> Option<Results> {
     one(if operands.has(Mod::HI) { (shifted >> 32) as u32 } else { shifted as u32 })
 }
 
-/// How a comparison comes out.
+/// Result of a comparison.
 fn holds(compare: Mod, order: std::cmp::Ordering) -> Option<bool> {
     Some(match compare {
         Mod::LT => order.is_lt(),
@@ -360,7 +360,7 @@ fn wide(pseudo: Pseudo, operands: &Operands<'_>) -> Option<Results> {
 fn amount(operands: &Operands<'_>) -> Option<u32> {
     let source = operands.instruction.sources.get(1)?;
     let plain = !(source.negate || source.absolute || source.invert) && source.suffixes.is_empty();
-    // A pair would be something else than an amount.
+    // A pair is no shift amount.
     let single = !matches!(&source.kind, SourceKind::Values(values) if values.len() != 1);
     if plain && single { Some(operands.raw(1)? as u32) } else { None }
 }

@@ -1,14 +1,14 @@
 //! Phases 13, 29, 46, 58, 65 and 81, GeneralOptimize: copy propagation, constant folding, operands from constants,
 //! algebra and addresses, to a fixed point, then dead code.
 //!
-//! A sweep walks the blocks in RPO and rewrites one instruction at a time in its place; what a definition is known to
-//! be is known when its uses come. Only phis of loops learn late, so few sweeps suffice, and their number is bounded.
-//! Another sweep is made only where the last one leaves something open: a rule reads its instruction, the definitions
-//! of its operands, which came before, and what is known of them, so that what a sweep went by twice over it would find
-//! as it left it, but for what [`sweep`] lists.
+//! A sweep walks the blocks in RPO and rewrites one instruction at a time in place; facts about a definition are
+//! complete before its uses are visited. Only loop phis learn late, so few sweeps suffice, and their number is
+//! bounded. Another sweep runs only if the last one leaves work: a rule depends on its instruction, on the earlier
+//! definitions of its operands and on facts about them. A second sweep would thus find nothing, except in the cases
+//! that [`sweep`] lists.
 //!
-//! It works in SSA and outside it: there only values with a single definition that dominates its uses are looked at
-//! (see [`Definitions`]); the others are left alone.
+//! It works in SSA and outside it. Outside SSA only values with a single definition that dominates its uses are
+//! considered (see [`Definitions`]); the others are left alone.
 
 use crate::algebra::View;
 use crate::definitions::Definitions;
@@ -22,7 +22,7 @@ use oriole_ori::{
 };
 use oriole_sass::Op;
 
-/// The most sweeps in one run. A run that meets the bound is right, only not finished.
+/// The most sweeps in one run. A run that reaches the bound is correct, but not at a fixed point.
 const SWEEPS: usize = 6;
 
 /// The most rewrites of one instruction in one sweep.
@@ -53,8 +53,8 @@ pub fn run(function: &mut Function, context: &PassContext<'_>) -> Outcome {
     if context.wants(Optimization::DeadCode) {
         fixed_point &= match live_dead::remove(function) {
             Removed::Nothing => true,
-            // With the readers that go, others may become the only ones. Outside SSA more may be told of a value that
-            // is read in fewer places.
+            // Removed readers may leave others as the only ones. Outside SSA more may be known of a value that is
+            // read in fewer places.
             Removed::Whole => form == Form::Ssa && !definitions.doubted(function),
             Removed::Results => false,
         };
@@ -69,15 +69,15 @@ fn look(function: &Function, form: Form) -> Definitions {
     }
 }
 
-/// One walk over all instructions; true if another one might find something. That is so where
+/// One walk over all instructions; true if another one might find something, which is the case where
 ///
-/// * a phi was changed by what became known behind it, or could be changed once more;
-/// * a branch went, and with it sources of phis;
-/// * an instruction was left before nothing more was found;
+/// * a phi was changed by facts learned after it, or could be changed once more;
+/// * a branch was removed, and with it sources of phis;
+/// * rewriting of an instruction stopped before a fixed point;
 /// * a value has one reader now and had several when a rule asked;
-/// * outside SSA, more or less can be told of where values are defined.
+/// * outside SSA, definitions of values changed from known to unknown or back.
 ///
-/// `definitions` is what the function had at the start, and then what it has.
+/// `definitions` holds the definitions at the start, and is updated.
 fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definitions) -> bool {
     let form = context.form;
     let definitions = &*known;
@@ -85,8 +85,8 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
     let (mut changed, mut open) = (false, false);
     let order = Cfg::new(function).order().to_vec();
     for id in order {
-        // What is looked at stands outside the function meanwhile: no rule reads a phi, and none looks from an
-        // instruction to itself.
+        // The visited phis and instructions are outside the function meanwhile: no rule reads a phi or its own
+        // instruction through the function.
         let mut phis = std::mem::take(&mut function.block_mut(id).phis);
         for phi in &mut phis {
             if copy_propagation::run_phi(function, definitions, &facts, phi) {
@@ -110,11 +110,11 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
             changed |= any;
             open |= !finished;
             facts.learn(function, definitions, &instruction, results);
-            // What stood in its place owns nothing.
+            // The placeholder owns nothing.
             std::mem::forget(std::mem::replace(&mut function.block_mut(id).instructions[index], instruction));
         }
     }
-    // What goes round a loop is known now: phis of headers get the originals of what they merge.
+    // Loop-carried values are known now: phis of headers get the originals of their sources.
     for id in function.block_ids() {
         let mut phis = std::mem::take(&mut function.block_mut(id).phis);
         for phi in &mut phis {
@@ -122,7 +122,7 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
         }
         function.block_mut(id).phis = phis;
     }
-    // Convergence barriers are placed for the graph that was there; only SSA comes before them for certain.
+    // Convergence barriers were placed for the old graph; only in SSA they are certain not to exist yet.
     if form == Form::Ssa {
         open |= fold_branches(function, definitions);
     }
@@ -139,17 +139,17 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
     open
 }
 
-/// What became of an instruction.
+/// Result of rewriting an instruction.
 pub(crate) struct Rewritten {
-    /// It changed.
+    /// The instruction changed.
     pub(crate) any: bool,
     /// Nothing more is found.
     pub(crate) finished: bool,
-    /// What is known of its results.
+    /// Facts about its results.
     pub(crate) results: Evaluation,
 }
 
-/// Rewrites one instruction until nothing more is found.
+/// Rewrites one instruction until a fixed point.
 pub(crate) fn rewrite(view: &View<'_>, i: &mut Instruction) -> Rewritten {
     let &View { function, definitions, facts, .. } = view;
     let mut any = false;
@@ -175,7 +175,7 @@ pub(crate) fn rewrite(view: &View<'_>, i: &mut Instruction) -> Rewritten {
     Rewritten { any, finished: false, results: Evaluation::NotMade }
 }
 
-/// A guard that always holds goes away. One that never holds leaves the old values.
+/// A guard that is always true is removed. One that is never true leaves the old values.
 fn decided_guard(facts: &ValueFacts, i: &mut Instruction) -> bool {
     let Some(guard) = i.guard else { return false };
     let Some(word) = facts.word(guard.value) else { return false };
@@ -208,7 +208,7 @@ fn decided_guard(facts: &ValueFacts, i: &mut Instruction) -> bool {
     false
 }
 
-/// An instruction whose only result is a known word becomes a move of it. Says what an evaluation came to, if one was made.
+/// Replaces an instruction whose only result is a known word by a move. Returns the evaluation, if one was made.
 fn known_result(
     definitions: &Definitions,
     facts: &ValueFacts,
@@ -252,7 +252,7 @@ fn known_result(
     true
 }
 
-/// Branches whose guard is known go one way.
+/// Makes branches with a known guard unconditional or removes them.
 fn fold_branches(function: &mut Function, definitions: &Definitions) -> bool {
     let mut changed = false;
     for id in function.block_ids() {

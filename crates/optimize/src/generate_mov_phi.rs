@@ -1,10 +1,10 @@
 //! Phase 23, GenerateMovPhi: enters SSA.
 //!
 //! Before: registers are values that may be written several times. After: every value has one definition that
-//! dominates its uses; phis stand on iterated dominance frontiers where the value is live (pruned SSA); a guarded
-//! definition lists the old values it keeps; what is read before any write comes from one
-//! [`Pseudo::Undefined`] in the entry. No edge is critical, the entry has no predecessor, and a function that is no
-//! kernel returns in one place, so that the warp comes back to its caller together.
+//! dominates its uses; phis are placed on iterated dominance frontiers where the value is live (pruned SSA); a
+//! guarded definition lists the old values it keeps; an uninitialized read is of a [`Pseudo::Undefined`] in the
+//! entry. No edge is critical, the entry has no predecessor, and a device function returns in one place, so that the
+//! warp returns converged.
 
 use oriole_ori::{
     BlockId, Builder, Cfg, Destination, Dominators, FormChange, Function, Instruction, IteratedFrontiers,
@@ -37,7 +37,7 @@ pub fn run(function: &mut Function) {
     construct(function);
 }
 
-/// One return block: the others copy their results and jump there.
+/// Creates one return block: the others copy their results and jump there.
 fn unify_returns(function: &mut Function) {
     let is_return = |instruction: &Instruction| instruction.opcode == Opcode::Pseudo(Pseudo::Return);
     let mut returns: Vec<(BlockId, usize)> = Vec::new();
@@ -113,7 +113,7 @@ fn copy_all(builder: &mut Builder<'_>, to: &[Value], from: &[Value]) {
     }
 }
 
-/// What has to be undone when the walk leaves a block.
+/// Work items of the walk, including the undo when it leaves a block.
 enum Step {
     Visit(BlockId),
     Leave(usize),
@@ -126,7 +126,7 @@ fn construct(function: &mut Function) {
     let liveness = Liveness::new(function, &cfg);
     let count = function.values.len();
 
-    // Which blocks write each value.
+    // Blocks that write each value.
     let mut writes: Vec<(Value, BlockId)> = Vec::new();
     for &id in cfg.order() {
         for instruction in &function.block(id).instructions {
@@ -182,11 +182,11 @@ fn construct(function: &mut Function) {
 
 struct Renaming<'a> {
     function: &'a mut Function,
-    /// The SSA value that stands for each register at this point of the walk.
+    /// The SSA value of each register at this point of the walk.
     current: TiVec<Value, Option<Value>>,
-    /// The first definition keeps the number of the register.
+    /// Registers whose id is taken: the first definition keeps it.
     taken: TiVec<Value, bool>,
-    /// Value that stands for the register where nothing was written.
+    /// The value of an uninitialized register.
     undefined: TiVec<Value, Option<Value>>,
     log: Vec<(Value, Option<Value>)>,
 }

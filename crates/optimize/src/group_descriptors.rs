@@ -1,9 +1,8 @@
-//! Phase 85, OriPropagateGmma: what products of a warp group, or in tensor memory, take from uniform registers is computed
-//! there.
+//! Phase 85, OriPropagateGmma: computes descriptors of `wgmma` and `tcgen05.mma` in uniform registers.
 //!
-//! Lowering copies each word of a descriptor to a uniform register. Usually many descriptors are one with another small
-//! number added: then the one is copied, and the others are made of it on the uniform datapath. That is done in the block of
-//! the product, so that a part of the warp may do it, and only for words that nobody else reads.
+//! Lowering copies each word of a descriptor to a uniform register. Usually many descriptors are one plus a small
+//! constant: then that one is copied, and the others are computed from it on the uniform datapath. This is done in
+//! the block of the MMA, so that a subset of the warp may do it, and only for words without other readers.
 
 use crate::definitions::Definitions;
 use crate::{live_dead, uniform_copies, warp_group};
@@ -54,14 +53,14 @@ pub fn run(function: &mut Function, chip: Chip) -> bool {
     changed
 }
 
-/// The block at hand.
+/// The current block.
 struct BlockRewrite<'a> {
     function: &'a mut Function,
     chip: Chip,
     definitions: &'a Definitions,
-    /// Uniform registers that hold what general ones hold.
+    /// Uniform registers that hold the same as general ones.
     known: FxHashMap<Value, Value>,
-    /// General registers of which sums in the block are made: they are copied anyway.
+    /// General registers that are base words of adds in the block: they are copied anyway.
     wanted: FxHashSet<Value>,
     out: Vec<Instruction>,
 }
@@ -83,7 +82,7 @@ impl<'a> BlockRewrite<'a> {
         }
         let mut changed = false;
         let mut skip = false;
-        // What the block has gone by cannot be looked at through the function: it is `earlier`.
+        // Instructions that were passed are no longer in the function: they are in `earlier`.
         for (index, instruction) in instructions.iter().enumerate() {
             if std::mem::take(&mut skip) {
                 continue;
@@ -143,7 +142,8 @@ impl<'a> BlockRewrite<'a> {
             self.emit(Op::UMOV, &[], &[to], [Source::imm(*bits)], copy);
             return true;
         }
-        // Others would need the word where it is, so that it is worth it only if what it is made of is copied anyway.
+        // Other instructions would need the word in a general register, so it is worth it only if its base is copied
+        // anyway.
         let is_known = |word: &Value| self.known.contains_key(word);
         let mut read = definition.sources.iter().filter_map(Source::as_plain_value);
         let mut is_copied = || read.any(|word| is_known(&word) || self.wanted.contains(&word));
@@ -160,8 +160,8 @@ impl<'a> BlockRewrite<'a> {
         true
     }
 
-    /// Both words of a sum of a word, widened, and a number of two words, where the lower words give no carry: a copy behind a
-    /// product waits for that, so that all of them are made of one.
+    /// Both words of a zero-extended word plus a two-word constant, where the lower add gives no carry. A copy after
+    /// an MMA waits for it, so all such words are computed from one copy.
     fn word_and_numbers(
         &mut self,
         here: &[Instruction],
@@ -203,7 +203,7 @@ impl<'a> BlockRewrite<'a> {
         true
     }
 
-    /// A word that was copied before in the block is copied from there.
+    /// Copies a word that was copied before in the block from that copy.
     fn copy_once(&mut self, copy: &Instruction, to: Value, from: Value) -> bool {
         if !self.definitions.is_stable(from) {
             return false;
@@ -222,7 +222,7 @@ impl<'a> BlockRewrite<'a> {
         }
     }
 
-    /// The operation on the uniform datapath, if it takes one register and numbers. The result is not yet named.
+    /// The operation on the uniform datapath, if it takes one register and immediates. The result is not yet named.
     fn uniform_form(
         &mut self,
         here: &[Instruction],
@@ -249,7 +249,7 @@ impl<'a> BlockRewrite<'a> {
         let mut made = definition.clone();
         made.opcode = op.info().uniform?.into();
         made.origin = copy.origin;
-        // A name will do to ask whether there is such a form.
+        // A placeholder suffices to check whether there is such a form.
         let name = self.function.new_value(File::UR, None);
         made.destinations[0] = Destination::new(File::UR, [name]);
         for source in &mut made.sources {
@@ -291,7 +291,7 @@ impl<'a> BlockRewrite<'a> {
         to
     }
 
-    /// Both words of a sum with a small number at once.
+    /// Both words of an add of a small constant at once.
     fn sum_of_two_words(
         &mut self,
         here: &[Instruction],
@@ -374,7 +374,7 @@ fn widened_sum(i: &Instruction, [low, high]: [Value; 2]) -> Option<(Value, [Valu
     is_sum.then_some((word.as_plain_value()?, [a, b]))
 }
 
-/// The most that a word can be, by what makes it.
+/// Upper bound of a word, from its definition.
 fn most(i: &Instruction) -> Option<u32> {
     let bits = |source: Option<&Source>| match source?.kind {
         SourceKind::Imm(bits @ 0..32) => Some(bits),

@@ -1,5 +1,5 @@
-//! Selections of a fresh result become guarded instructions: `t <- x + y; d <- p ? t : x` is `@p d <- x + y`, with `x` as the
-//! old value of `d`. That saves an instruction and a register where the old value is wanted no longer behind it.
+//! Selections of a fresh result become guarded instructions: `t <- x + y; d <- p ? t : x` is `@p d <- x + y`, with
+//! `x` as the old value of `d`. That saves an instruction and a register where the old value is not live after it.
 //!
 //! Part of phase 63, OriDoPredication. SSA in, SSA out.
 
@@ -35,11 +35,11 @@ pub fn run(function: &mut Function) -> bool {
 }
 
 struct Walk {
-    /// How many operands read each value.
+    /// Count of operands that read each value.
     uses: TiVec<Value, u32>,
-    /// Which instruction of the block at hand defines it.
+    /// Index of its definition in the current block.
     place: TiVec<Value, Option<u32>>,
-    /// It is read behind the instruction at hand.
+    /// It is read after the current instruction.
     alive: TiVec<Value, bool>,
 }
 
@@ -114,7 +114,7 @@ impl Walk {
     }
 }
 
-/// Whether an instruction does nothing but give one general register soon, always.
+/// True if an instruction only defines one general register, unguarded and with short latency.
 fn may_be_guarded(instruction: &Instruction) -> bool {
     let Opcode::Sass(op) = instruction.opcode else { return false };
     let [result, others @ ..] = instruction.destinations.as_slice() else { return false };

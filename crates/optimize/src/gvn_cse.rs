@@ -1,9 +1,9 @@
-//! Phase 49, GvnCse: global value numbering. An instruction whose operation and operands are those of one that dominates
-//! it gives way to that one.
+//! Phase 49, GvnCse: global value numbering. An instruction is replaced by a dominating one with the same operation
+//! and operands.
 //!
-//! Walking the dominator tree with a scoped table, operands are replaced before an instruction is looked up, so equal
-//! computations of equal values are found in one walk. Pure instructions count anywhere; ordinary loads only within a
-//! block, as long as nothing there may write memory or wait for others.
+//! Walking the dominator tree with a scoped table, operands are replaced before an instruction is looked up, so one
+//! walk finds all equal computations of equal values. Pure instructions are numbered across blocks; ordinary loads
+//! only within a block, as long as nothing there may write memory or wait for other threads.
 
 use crate::product_halves;
 use oriole_options::Optimization;
@@ -27,7 +27,7 @@ pub static PASS: Pass = Pass {
     })
 };
 
-/// Numbers the values of a function in SSA and removes what is computed twice.
+/// Value-numbers a function in SSA and removes redundant computations.
 pub fn run(function: &mut Function) -> Outcome {
     if function.blocks.is_empty() {
         return Outcome::Unchanged;
@@ -54,13 +54,13 @@ pub fn run(function: &mut Function) -> Outcome {
         }
     }
     numbering.remove(function);
-    // Phis read at the ends of blocks that the walk may not have left yet when it stood at the phi.
+    // Phis read at the ends of blocks that the walk may not have finished when it visited the phi.
     for block in &mut function.blocks {
         for phi in &mut block.phis {
             numbering.lead_phi(phi);
         }
     }
-    // Of values that were two nothing is known that was not known of both, but that they are one.
+    // A merged value has only facts that both had; the only news is that they are equal.
     match numbering {
         Numbering { changed: false, .. } => Outcome::Unchanged,
         Numbering { reads_twice: true, .. } => Outcome::Changed,
@@ -76,7 +76,7 @@ enum Step {
 /// Results of an instruction.
 type Results = SmallVec<[Value; 2]>;
 
-/// An instruction that was met, in the order in which the walk came by. It stays where it is until the walk ends.
+/// A visited instruction, in walk order. It stays in place until the walk ends.
 struct Entry {
     block: BlockId,
     index: u32,
@@ -88,11 +88,11 @@ struct Entry {
 struct Numbering {
     /// The last entry of each hash.
     newest: FxHashMap<u64, u32>,
-    /// What is known where the walk stands: whatever dominates this place.
+    /// Instructions that dominate the current point.
     entries: Vec<Entry>,
-    /// The value that stands for each value.
+    /// The leader of each value.
     leader: TiVec<Value, Value>,
-    /// Instructions that gave way.
+    /// Replaced instructions.
     gone: Vec<(BlockId, u32)>,
     changed: bool,
     /// Something may read one value twice that read two.
@@ -109,7 +109,7 @@ impl Numbering {
         }
     }
 
-    /// Puts what stands for a value into its place; true if that is another one.
+    /// Replaces a value by its leader; true if that is another one.
     fn lead(&self, value: &mut Value) -> bool {
         let leader = self.leader[*value];
         std::mem::replace(value, leader) != leader
@@ -130,7 +130,7 @@ impl Numbering {
         }
     }
 
-    /// The last instruction that computes what this one computes.
+    /// The last instruction with the same computation.
     fn known<'f>(&self, function: &'f Function, hash: u64, wanted: &Instruction) -> Option<&'f Instruction> {
         let mut at = self.newest.get(&hash).copied();
         while let Some(entry) = at.map(|at| &self.entries[at as usize]) {
@@ -150,7 +150,7 @@ impl Numbering {
 
     fn block(&mut self, function: &mut Function, id: BlockId) {
         self.phis(function, id);
-        // Loads of this block that still hold, by their hashes: those of what is constant to the kernel hold to its end.
+        // Available loads of this block, by hash; loads of kernel-constant memory are available to its end.
         type Loads = FxHashMap<u64, SmallVec<[u32; 1]>>;
         let (mut constants, mut loads) = (Loads::default(), Loads::default());
         for index in 0..function.block(id).instructions.len() {
@@ -187,7 +187,7 @@ impl Numbering {
         }
     }
 
-    /// A phi that merges what another one of the block merges is that one.
+    /// Merges equal phis of the block.
     fn phis(&mut self, function: &mut Function, id: BlockId) {
         let mut met: FxHashMap<PhiSources, Value> = FxHashMap::default();
         let mut phis = std::mem::take(&mut function.block_mut(id).phis);
@@ -209,9 +209,9 @@ impl Numbering {
         function.block_mut(id).phis = phis;
     }
 
-    /// Takes out what gave way.
+    /// Removes the replaced instructions.
     fn remove(&self, function: &mut Function) {
-        // What went of a block was met in order and without a break.
+        // Removed instructions of a block are contiguous and in visiting order.
         for gone in self.gone.chunk_by(|one, other| one.0 == other.0) {
             let [(block, _), ..] = *gone else { continue };
             let (mut gone, mut index) = (gone.iter().map(|&(_, at)| at).peekable(), 0);
@@ -235,13 +235,14 @@ fn results(instruction: &Instruction) -> Results {
     results
 }
 
-/// Pure, with results in registers that nobody fixed. What is guarded depends on guard and old values, too.
+/// True for pure instructions with results in registers without fixed assignment. A guarded one also depends on guard
+/// and old values.
 fn is_numbered(instruction: &Instruction) -> bool {
     effects::is_pure(instruction)
         && instruction.guard.is_none() == instruction.tied.is_empty()
         && !instruction.destinations.is_empty()
         && instruction.destinations.iter().all(|destination| {
-            // A uniform register that a part of the warp writes is for its block alone.
+            // A uniform register that a subset of the warp writes is local to its block.
             destination.fixed.is_none() && !matches!(destination.file, File::B | File::UR | File::UP)
         })
         && instruction.sources.iter().all(|source| source.fixed.is_none())
@@ -249,7 +250,7 @@ fn is_numbered(instruction: &Instruction) -> bool {
         && !matches!(instruction.opcode, Opcode::Sass(Op::LEPC))
 }
 
-/// True for a load that gives the same as one before it as long as nothing disturbs memory.
+/// True for a load that gives the same as an earlier one unless memory changed in between.
 pub(crate) fn is_plain_load(instruction: &Instruction) -> bool {
     let Some(memory) = instruction.memory else { return false };
     memory.reads
@@ -263,7 +264,7 @@ pub(crate) fn is_plain_load(instruction: &Instruction) -> bool {
         && instruction.destinations[0].fixed.is_none()
 }
 
-/// May change what a load reads, or wait until somebody else did.
+/// True if it may change memory that a load reads, or waits until another thread may have.
 pub(crate) fn disturbs_memory(instruction: &Instruction) -> bool {
     if let Some(memory) = instruction.memory {
         return memory.writes || memory.ordered;
@@ -271,13 +272,13 @@ pub(crate) fn disturbs_memory(instruction: &Instruction) -> bool {
     if instruction.call.is_some() {
         return true;
     }
-    // What is neither pure arithmetic nor removable may be a barrier, a fence or worse.
+    // An instruction that is neither pure arithmetic nor removable may be a barrier, a fence or worse.
     !effects::is_pure(instruction)
         && !effects::is_removable(instruction)
         && !effects::is_product_step(instruction)
 }
 
-/// How many of the first operands may be exchanged.
+/// Count of leading operands that commute.
 fn exchangeable(instruction: &Instruction) -> usize {
     let count = match instruction.opcode {
         Opcode::Sass(op) => op.info().commutes(&instruction.mods),
@@ -289,7 +290,7 @@ fn exchangeable(instruction: &Instruction) -> usize {
     count.min(instruction.sources.len())
 }
 
-/// The operands that may be exchanged in an order of their own, and the others.
+/// The commutative operands in canonical order, and the others.
 fn ordered(instruction: &Instruction) -> (SmallVec<[&Source; 4]>, &[Source]) {
     let (first, others) = instruction.sources.split_at(exchangeable(instruction));
     let mut first: SmallVec<[&Source; 4]> = first.iter().collect();
@@ -297,7 +298,7 @@ fn ordered(instruction: &Instruction) -> (SmallVec<[&Source; 4]>, &[Source]) {
     (first, others)
 }
 
-/// The hash of what an instruction computes: the same for all that [`computes_same`] takes for equal.
+/// The hash of a computation: equal for all that [`computes_same`] considers equal.
 fn hash_of(instruction: &Instruction) -> u64 {
     let mut hasher = FxBuildHasher.build_hasher();
     instruction.opcode.hash(&mut hasher);
@@ -310,8 +311,8 @@ fn hash_of(instruction: &Instruction) -> u64 {
     hasher.finish()
 }
 
-/// Whether two instructions compute the same: results and provenance do not count, the order of exchangeable operands
-/// neither. Which results are wanted does not change how they are computed, but a dropped one cannot stand for a wanted one.
+/// True if two instructions compute the same: results, provenance and the order of commutative operands do not count.
+/// A dropped result cannot replace one that is read.
 fn computes_same(one: &Instruction, other: &Instruction) -> bool {
     let alike = |(one, other): (&Destination, &Destination)| {
         one.values.len() == other.values.len()
@@ -328,7 +329,7 @@ fn computes_same(one: &Instruction, other: &Instruction) -> bool {
             == (&other.tied, other.memory, &other.call, other.contract)
 }
 
-/// Any fixed order of operands serves.
+/// Any fixed operand order works.
 fn order(source: &Source) -> (u8, u64, u64, bool, bool, bool) {
     let (kind, first, second) = match &source.kind {
         SourceKind::Values(values) => (

@@ -1,5 +1,5 @@
-//! Halves of registers as operands: a half that was taken out of a register is read where it is, and two single numbers that
-//! are rounded to halves and then joined are rounded and joined at once.
+//! 16-bit halves of registers as operands: an extracted half is read from its source register, and two f32 values
+//! that are each rounded to 16 bits and then packed are rounded and packed at once.
 
 use crate::algebra::View;
 use crate::slots::{is_plain_permutation, source_type};
@@ -7,10 +7,10 @@ use oriole_ori::{Instruction, Opcode, Source, SourceKind};
 use oriole_sass::info::SourceType;
 use oriole_sass::{Mod, Op};
 
-/// The sign bits of two halves.
+/// The sign bits of two 16-bit halves.
 const SIGNS: u32 = 0x8000_8000;
 
-/// Simplifies the halves of an instruction; true if it changed.
+/// Simplifies the 16-bit halves of an instruction; true if it changed.
 pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
     match i.opcode {
         Opcode::Sass(Op::PRMT) => join_rounded(view, i),
@@ -20,7 +20,8 @@ pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
     }
 }
 
-/// Which byte of which of its operands a permutation puts into each byte of its result; none where bytes are made of signs.
+/// For each byte of a permutation's result, the operand and byte it comes from; `None` where bytes are replicated
+/// signs.
 fn bytes(view: &View<'_>, permutation: &Instruction) -> Option<[(usize, u32); 4]> {
     let [_, selector, _] = permutation.sources.as_slice() else { return None };
     if !is_plain_permutation(permutation) || permutation.guard.is_some() {
@@ -32,7 +33,7 @@ fn bytes(view: &View<'_>, permutation: &Instruction) -> Option<[(usize, u32); 4]
     (0..4).all(|place| choice(place) < 8).then(|| [byte(0), byte(1), byte(2), byte(3)])
 }
 
-/// Which half of which of its operands a permutation makes this half of its result of.
+/// The operand and its half that a permutation places in this half of its result.
 pub fn half(view: &View<'_>, permutation: &Instruction, half: Mod) -> Option<(usize, Mod)> {
     let [first, second, third, fourth] = bytes(view, permutation)?;
     match if half == Mod::H0_H0 { (first, second) } else { (third, fourth) } {
@@ -42,7 +43,7 @@ pub fn half(view: &View<'_>, permutation: &Instruction, half: Mod) -> Option<(us
     }
 }
 
-/// A pair of singles that are the same is one immediate, or one register.
+/// An f32x2 pair of equal values is one immediate, or one register.
 fn read_once(view: &View<'_>, i: &mut Instruction) -> bool {
     let mut changed = false;
     for index in 0..i.sources.len() {
@@ -69,7 +70,7 @@ fn read_once(view: &View<'_>, i: &mut Instruction) -> bool {
     changed
 }
 
-/// Operands that are the lower half of a permuted register become the half of the register that it was.
+/// Replaces operands that are the lower half of a permutation by the half of its source register.
 fn read_in_place(view: &View<'_>, i: &mut Instruction) -> bool {
     let mut changed = false;
     for index in 0..i.sources.len() {
@@ -94,8 +95,9 @@ fn read_in_place(view: &View<'_>, i: &mut Instruction) -> bool {
     changed
 }
 
-/// Operands whose sign bits were cleared or flipped become the register before, with the sign written on it. Those of bfloat16 stay:
-/// ptxas writes no sign on their factors and in their comparisons, so that it is not known whether the hardware reads one there.
+/// Replaces operands whose sign bits were cleared or flipped by the original register with a sign modifier. Those of
+/// bf16 stay: ptxas writes no sign on their factors and in their comparisons, so it is not known whether the hardware
+/// reads one there.
 fn read_signed(view: &View<'_>, i: &mut Instruction) -> bool {
     let computes = matches!(
         i.opcode,
@@ -112,7 +114,7 @@ fn read_signed(view: &View<'_>, i: &mut Instruction) -> bool {
         let Some((from, mask, flip)) = view.definition(*value).and_then(|logic| view.masked(logic)) else {
             continue;
         };
-        // The bits of the halves that are read.
+        // Bits of the halves that are read.
         let read = match outer.suffixes {
             _ if outer.suffixes.has(Mod::H0_H0) => 0xffff,
             _ if outer.suffixes.has(Mod::H1_H1) => 0xffff_0000,
@@ -140,7 +142,7 @@ fn read_signed(view: &View<'_>, i: &mut Instruction) -> bool {
     changed
 }
 
-/// `PRMT` of the lower halves of two `F2FP`, each of one number, is the `F2FP` of both.
+/// `PRMT` of the lower halves of two `F2FP`, each of one f32, is the `F2FP` of both.
 fn join_rounded(view: &View<'_>, i: &mut Instruction) -> bool {
     let Some([low, low_end, high, high_end]) = bytes(view, i) else { return false };
     if (low.1, low_end, high.1, high_end) != (0, (low.0, 1), 0, (high.0, 1)) {

@@ -1,9 +1,9 @@
-//! Phases 35, 66, 79 and 88, OriHoistInvariants: loop-invariant code motion. What a loop computes in each iteration from values
-//! that do not change is computed once before it.
+//! Phases 35, 66, 79 and 88, OriHoistInvariants: loop-invariant code motion. Computations of values that do not
+//! change in a loop move to its preheader.
 //!
-//! Only pure operations move, and only those that the loop runs in every iteration, so that no work is added; each needs a
-//! register throughout the loop, so their number is bounded by what the loop leaves free. Inner loops come first: what
-//! leaves one may go on leaving the next.
+//! Only pure operations move, and only those that the loop executes in every iteration, so that no work is added.
+//! Each needs a register throughout the loop, so their number is bounded by the registers that the loop leaves free.
+//! Inner loops come first: an instruction that leaves one may leave the next.
 
 use crate::definitions::Definitions;
 use oriole_chip::nameable;
@@ -15,14 +15,14 @@ use oriole_ori::{
 use oriole_sass::Op;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
-/// General registers that a loop may fill before nothing more is moved out of it, where no limit is known.
+/// General registers at which a loop counts as full, if no limit is known.
 const REGISTERS: usize = 128;
 
-/// Registers that are kept free for what allocation needs between.
+/// Registers that are kept free for allocation.
 const MARGIN: usize = 16;
 
-/// Predicates that a loop may keep throughout. The others of the file are for what it asks itself: a predicate more would live in a
-/// general register, and be asked for again like the comparison that makes it.
+/// Predicates that may be live throughout a loop. The rest of the file is for the loop's own conditions: one more
+/// predicate would live in a general register, and testing it again would cost as much as the comparison.
 const PREDICATES: usize = 4;
 
 /// The pass.
@@ -31,12 +31,12 @@ pub static PASS: Pass = Pass {
     ..Pass::new(|function, context| run(function, context.form))
 };
 
-/// In a loop of so many instructions one constant that is read once stays where it is read: what it costs to make it again each time
-/// is little beside a register that is taken throughout.
+/// In a loop of this many instructions, one constant with a single reader stays in place: rematerializing it in each
+/// iteration costs little compared with a register for the whole loop.
 const BESIDE_A_CONSTANT: usize = 48;
 
-/// So many loops around a block are tried, from the innermost: in deeper nests the time would grow with the square of
-/// the depth.
+/// Most loops around a block that are tried, from the innermost: in deeper nests the time would grow with the square
+/// of the depth.
 const LEVELS: usize = 32;
 
 /// Moves invariant operations out of loops. In SSA, loops without a place before them get one.
@@ -54,7 +54,8 @@ pub fn run(function: &mut Function, form: Form) -> Outcome {
     if !split && moved.is_empty() {
         return Outcome::Unchanged;
     }
-    // What a phi merges may be known now where the phi stands: no other reader learns more from where a value of SSA is made.
+    // Sources of a phi may now be defined where the phi is: in SSA no other reader learns from the place of a
+    // definition.
     moved.sort_unstable();
     let merges = |phi: &Phi| phi.values().any(|value| moved.binary_search(&value).is_ok());
     if split || form != Form::Ssa || function.blocks.iter().any(|block| block.phis.iter().any(merges)) {
@@ -76,14 +77,14 @@ fn move_invariants(function: &mut Function, form: Form, cfg: &Cfg) -> Vec<Value>
         Form::Ssa => Definitions::in_ssa(function),
         _ => Definitions::of(function, cfg, &dominators),
     };
-    // Only what writes a uniform register asks where the whole warp is.
+    // Only writers of uniform registers need to know where the whole warp executes.
     let asks = |id: &BlockId| {
         loops.innermost(*id).is_some() && function.block(*id).instructions.iter().any(writes_uniform)
     };
     let divergence = cfg.order().iter().any(asks).then(|| Divergence::new(function, cfg));
     let whole_warp = |id: BlockId| divergence.as_ref().is_some_and(|known| known.is_uniform_block(id));
     let mut defined_in = blocks_of_definitions(function, cfg);
-    // What leaves a loop first is invariant as things are; usually there is nothing.
+    // The first instruction that can leave its loop; usually there is none.
     let first = |id: &BlockId| {
         let Some(index) = loops.innermost(*id) else { return false };
         function.block(*id).instructions.iter().any(|instruction| {
@@ -109,7 +110,7 @@ fn move_invariants(function: &mut Function, form: Form, cfg: &Cfg) -> Vec<Value>
         let mut moved: Vec<Instruction> = Vec::new();
         let instructions = |&id: &BlockId| function.block(id).instructions.len();
         let mut constants = members[index].iter().map(instructions).sum::<usize>() / BESIDE_A_CONSTANT;
-        // What the copies at the end of the preheader define is outside of the loop, but not there yet.
+        // Results of the copies at the end of the preheader are outside of the loop, but not available before them.
         let before = function.block(preheader);
         let mut late: Vec<Value> = Vec::new();
         before.instructions[place_before_copies(before)..]
@@ -164,7 +165,7 @@ fn blocks_of_definitions(function: &Function, cfg: &Cfg) -> TiVec<Value, Option<
     defined_in
 }
 
-/// The most registers that are live at once at the borders of blocks.
+/// Maximum general pressure at block boundaries.
 #[derive(Clone, Copy, Default)]
 struct Pressure {
     general: usize,
@@ -212,7 +213,7 @@ fn members_and_pressures(
     (members, pressures)
 }
 
-/// The end of a block before its transfer and the parallel copy that belongs to it.
+/// The insertion point at the end of a block, before its transfer and the parallel copy that belongs to it.
 fn place_before_copies(block: &Block) -> usize {
     let mut end = edges::end_of_code(block);
     while end > 0
@@ -236,7 +237,7 @@ fn preheader(function: &Function, cfg: &Cfg, loops: &Loops, index: usize) -> Opt
     found.filter(|&id| function.block(id).successors[..] == [header])
 }
 
-/// Gives every loop that is entered from several blocks, or by one way of a branch, a block before its header.
+/// Gives every loop that is entered from several blocks, or by a conditional branch, a preheader.
 fn make_preheaders(function: &mut Function) -> bool {
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
@@ -284,7 +285,7 @@ fn make_preheaders(function: &mut Function) -> bool {
     changed
 }
 
-/// A number in a general register that one operand reads.
+/// An immediate in a general register that one operand reads.
 fn is_constant_read_once(instruction: &Instruction, definitions: &Definitions) -> bool {
     let [destination] = instruction.destinations.as_slice() else { return false };
     let ([value], File::R) = (destination.values.as_slice(), destination.file) else { return false };
@@ -296,13 +297,13 @@ fn writes_uniform(instruction: &Instruction) -> bool {
     instruction.destinations.iter().any(|destination| matches!(destination.file, File::UR | File::UP))
 }
 
-/// Pure, unguarded, and no fault or cost comes of running it before the loop.
+/// True if it is pure and unguarded, and executing it before the loop causes no fault and no cost.
 fn may_move(instruction: &Instruction, definitions: &Definitions) -> bool {
     let mut stable = true;
     instruction.for_each_definition(|value| stable &= definitions.is_stable(value));
     let fixed = instruction.destinations.iter().any(|destination| destination.fixed.is_some())
         || instruction.sources.iter().any(|source| source.fixed.is_some());
-    // A word of a constant bank that an index names may lie beyond its end.
+    // An indexed constant-bank word may be past its end.
     let indexed = instruction.sources.iter().any(|source| matches!(source.kind, SourceKind::ConstIndexed(_)));
     // Copies and immediates are made where they are used; a register would be no better.
     let trivial = matches!(

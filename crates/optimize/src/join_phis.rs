@@ -1,7 +1,8 @@
-//! Two phis of halves that are read only to be joined become one phi of what is joined: `PRMT(phi(a, b), phi(c, d))` is
-//! `phi(PRMT(a, c), PRMT(b, d))`. A fragment that a loop carries as halves would take two registers for each word.
+//! Two phis of 16-bit halves that are read only to be packed become one phi of packed words: `PRMT(phi(a, b), phi(c,
+//! d))` is `phi(PRMT(a, c), PRMT(b, d))`. An MMA fragment that a loop carries as halves would take two registers for
+//! each word.
 //!
-//! Part of phase 50, OriReassociateAndCommon. SSA in, SSA out. What the permutations on the edges permute is found later.
+//! Part of phase 50, OriReassociateAndCommon. SSA in, SSA out. Later passes simplify the permutations on the edges.
 
 use crate::slots::is_plain_permutation;
 use oriole_ori::{
@@ -65,7 +66,7 @@ fn round(function: &mut Function) -> bool {
     !joined.is_empty()
 }
 
-/// The two registers whose lower halves an instruction joins.
+/// The two registers whose lower halves an instruction packs.
 fn halves(instruction: &Instruction) -> Option<[Value; 2]> {
     let [low, selector, high] = instruction.sources.as_slice() else { return None };
     let joins = is_plain_permutation(instruction)
@@ -74,7 +75,7 @@ fn halves(instruction: &Instruction) -> Option<[Value; 2]> {
     joins.then(|| Some([low.as_plain_value()?, high.as_plain_value()?])).flatten()
 }
 
-/// Makes the phi of the joined halves of two phis of a block; gives its value.
+/// Makes the phi of the packed halves of two phis of a block; returns its value.
 fn join(function: &mut Function, block: BlockId, [low, high]: [usize; 2], joining: &Instruction) -> Value {
     let phis = &function.block(block).phis;
     let mut above = phis[high].sources.clone();
@@ -109,7 +110,7 @@ fn join(function: &mut Function, block: BlockId, [low, high]: [usize; 2], joinin
     destination
 }
 
-/// A source of a phi as the source of an instruction at the end of the block it comes from; a number is put into a register.
+/// A source of a phi as an instruction source at the end of the predecessor; a constant is moved to a register.
 fn load(function: &mut Function, block: BlockId, half: PhiSource, joining: &Instruction) -> Source {
     if !matches!(half, PhiSource::Imm(_)) {
         return half.source();

@@ -1,9 +1,8 @@
-//! Phase 87, FixupGmmaSequence: the left factor of a product of a warp group stays in its registers until its group is waited
-//! for.
+//! Phase 87, FixupGmmaSequence: the left factor of a `wgmma` stays in its registers until its group is waited for.
 //!
-//! The product is issued and goes on to read: as far as values go, it is done with them. Behind the wait a
-//! [`Pseudo::Keep`] reads them once more, so that no allocation gives their registers to others meanwhile. Where no wait is
-//! certain to come behind the definition, nothing is said: whoever takes the registers waits then.
+//! The MMA keeps reading its registers after it is issued, although their last use is past. After the wait a
+//! [`Pseudo::Keep`] reads them once more, so that they are not reallocated meanwhile. Where no wait is certain to
+//! follow the definition, none is added: the next writer of the registers waits then.
 
 use crate::definitions::Definitions;
 use crate::warp_group::is_product;
@@ -22,7 +21,7 @@ const MANY: i64 = 8;
 pub static PASS: Pass =
     Pass { form: FormChange::OutsideSsa, ..Pass::new(|function, _| Outcome::changed_if(run(function))) };
 
-/// Factors under way, each with how many groups were closed since, its own included.
+/// Factors in flight, each with the count of groups closed since, its own included.
 type UnderWay = BTreeMap<Value, i64>;
 
 /// Keeps all factors. True if there was one.
@@ -86,10 +85,10 @@ fn under_way_at_entries(
     before
 }
 
-/// From what is under way before an instruction to what is behind it; gives the factors that are through.
+/// Updates the state in flight across an instruction; returns the factors that are complete.
 fn step(function: &Function, definitions: &Definitions, state: &mut UnderWay, i: &Instruction) -> Vec<Value> {
     if is_product(i) {
-        // The old sums are where the results are written; every other general register is read on.
+        // The accumulators are the result registers; the MMA keeps reading every other general register.
         let sums = i.destinations.first().map_or(0, |destination| destination.values.len());
         let last =
             i.sources.iter().rposition(|s| matches!(&s.kind, SourceKind::Values(v) if v.len() == sums));

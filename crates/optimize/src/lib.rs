@@ -1,8 +1,8 @@
 //! The target-independent passes over Ori, one file a pass, named as the phases that run them.
 //!
 //! It is here because every pass changes a function and nothing else: each is `run(&mut Function, &OptimizeOptions)`
-//! (or without options where correctness needs it at every level). No PTX, no encoding and no choice of order may
-//! enter: the order is the pipeline's.
+//! (or without options where correctness needs it at every level). No PTX, no encoding and no pass order may enter:
+//! the order belongs to the pipeline.
 
 pub mod address_fold;
 pub mod algebra;

@@ -1,12 +1,12 @@
-//! Phase 31, OriLinearReplacement: chains of two operations that the machine does in one. Sums of sums and products
-//! (`IADD3`, `IMAD`, `IMAD.WIDE`), of shifted values (`LEA`), tables of tables (`LOP3`, `PLOP3`), and the contraction
-//! of floating products and sums (`FFMA`, `DFMA`), where source and option allow it.
+//! Phase 31, OriLinearReplacement: fuses chains of two operations into one instruction: nested adds and multiplies
+//! (`IADD3`, `IMAD`, `IMAD.WIDE`), shifted addends (`LEA`), LUT composition (`LOP3`, `PLOP3`), and contraction of
+//! floating-point multiply and add (`FFMA`, `DFMA`) where source and option allow it.
 //!
-//! An inner operation is taken in only if it has no other reader and lies in the same loop, so that no work is done
-//! twice.
+//! An inner operation is fused only if it has no other reader and is in the same loop, so that no work is duplicated.
 //!
-//! What is made has operands that its parts had, and may take constants where those could not: it is rewritten at once by the rules of
-//! the general optimizations, so that they have nothing to do behind this phase (37, GeneralOptimizeMid, is part of it).
+//! A fused instruction has the operands of its parts, and may take constants where those could not. The rules of the
+//! general optimizations rewrite it at once, so they have nothing to do after this phase (37, GeneralOptimizeMid, is
+//! part of it).
 
 use crate::algebra::View;
 use crate::definitions::Definitions;
@@ -24,10 +24,10 @@ use oriole_ori::{
 use oriole_sass::{Mod, Mods, Op};
 use smallvec::SmallVec;
 
-/// How often one instruction takes another one in, at most.
+/// Most instructions that are fused into one.
 const DEPTH: usize = 4;
 
-/// The pass, and the removal of what it leaves behind.
+/// The pass, and the removal of fused inner operations.
 pub static PASS: Pass = Pass {
     form: FormChange::InSsa,
     optimization: Some(Optimization::LinearReplacement),
@@ -41,24 +41,24 @@ pub static PASS: Pass = Pass {
         let removes = context.wants(Optimization::DeadCode);
         match outcome {
             Outcome::Unchanged => Outcome::changed_if(removes && live_dead::run(function)),
-            // What was taken in is dead.
+            // Fused inner operations are dead.
             outcome if removes && live_dead::remove(function) != Removed::Results => outcome,
             _ => Outcome::Changed,
         }
     })
 };
 
-/// What is to be done beside fusing operations on integers, bits and predicates.
+/// Options besides the fusion of integer, bit and predicate operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Wants {
-    /// Floating products and sums are contracted.
+    /// Contract floating-point multiply and add.
     pub contraction: bool,
-    /// What was fused is rewritten as the general optimizations would: it has other operands than what it was made of, and may
-    /// take constants where those could not.
+    /// Rewrite fused instructions by the rules of the general optimizations: they may take constants where their
+    /// parts could not.
     pub folding: bool,
 }
 
-/// Fuses operations of a function in SSA; what they took in stays behind as dead code.
+/// Fuses operations of a function in SSA; the fused inner operations remain as dead code.
 pub fn run(function: &mut Function, chip: Chip, wants: Wants, decisions: Option<&Decisions>) -> Outcome {
     if function.blocks.is_empty() {
         return Outcome::Unchanged;
@@ -99,7 +99,7 @@ pub fn run(function: &mut Function, chip: Chip, wants: Wants, decisions: Option<
                     finished &= general_optimize::rewrite(&view, written).finished;
                 }
             }
-            // What was known of the results, as far as readers that were at their fixed point relied on it.
+            // Facts about the old results, on which readers at their fixed point relied.
             let mut known = None;
             if let Some(fused) = fused.filter(|fused| fused != original) {
                 changed = true;
@@ -127,7 +127,7 @@ pub fn run(function: &mut Function, chip: Chip, wants: Wants, decisions: Option<
             });
         }
     }
-    // From the back, so that indices stay right; each block is put together once.
+    // From the back, so that indices stay valid; each block is rebuilt once.
     let mut insertions = insertions.into_iter().rev().peekable();
     while let Some((id, index, instruction)) = insertions.next() {
         let mut here = vec![(index, instruction)];
@@ -151,14 +151,14 @@ pub fn run(function: &mut Function, chip: Chip, wants: Wants, decisions: Option<
     }
 }
 
-/// A sum or a table with a number, which what reads the result may take in.
+/// An add or LUT with a constant, which a reader of the result may fuse.
 fn has_number(facts: &ValueFacts, i: &Instruction) -> bool {
     let is_number =
         |source: &Source| !matches!(source.kind, SourceKind::Zero(_)) && facts.source_word(source).is_some();
     matches!(i.opcode, Opcode::Sass(Op::IADD3 | Op::LOP3)) && i.sources.iter().take(3).any(is_number)
 }
 
-/// An instruction no longer reads its operands; what is dead then reads nothing either.
+/// Removes the uses of an instruction's operands; an instruction that is dead then reads nothing either.
 fn release(function: &Function, definitions: &mut Definitions, instruction: &Instruction) {
     let mut work: Vec<Value> = Vec::new();
     instruction.for_each_use(|value| work.push(value));
@@ -170,7 +170,7 @@ fn release(function: &Function, definitions: &mut Definitions, instruction: &Ins
         if let Some(dead) = definitions.instruction(function, value) {
             let mut wanted = !oriole_ori::effects::is_removable(dead);
             dead.for_each_definition(|result| wanted |= definitions.uses(result) > 0);
-            // Of several results the last one to go takes the operands along.
+            // Of several results the last one to become dead releases the operands.
             if !wanted {
                 dead.for_each_use(|operand| work.push(operand));
             }
@@ -178,7 +178,7 @@ fn release(function: &Function, definitions: &mut Definitions, instruction: &Ins
     }
 }
 
-/// A sum of a number and zero that clamps it.
+/// An add of a constant and zero that clamps it.
 fn is_clamp(i: &Instruction) -> bool {
     let is_zero = |source: &Source| matches!(source.kind, SourceKind::Zero(_)) && !source.negate;
     let is_number = |source: &Source| source.as_plain_value().is_some();
@@ -187,7 +187,7 @@ fn is_clamp(i: &Instruction) -> bool {
         && (is_zero(a) && is_number(b) || is_zero(b) && is_number(a))
 }
 
-/// How a sum is written of which one addend is shifted to the left by a known amount.
+/// Encodings of an add with one addend shifted left by a known amount.
 static SHIFTED_SUM: Contest = Contest {
     name: "a sum with a shifted addend",
     alternatives: &[
@@ -226,7 +226,7 @@ impl Fuser<'_> {
         is_legal(self.view.chip, self.view.function, &other).then_some(other)
     }
 
-    /// The operation that makes the components of an operand and nothing else.
+    /// The instruction that defines all components of an operand and nothing else.
     fn maker(&self, source: &Source) -> Option<&Instruction> {
         let SourceKind::Values(values) = &source.kind else { return None };
         let maker = self.view.definitions.instruction(self.view.function, values[0])?;
@@ -235,7 +235,7 @@ impl Fuser<'_> {
         (same && results == values.len()).then_some(maker)
     }
 
-    /// The same, if only this operand reads them, in the same loop.
+    /// [`Self::maker`] if only this operand reads the results, in the same loop.
     fn inner(&self, source: &Source) -> Option<&Instruction> {
         let SourceKind::Values(values) = &source.kind else { return None };
         let inner = self.maker(source)?;
@@ -244,7 +244,7 @@ impl Fuser<'_> {
         (alone && self.loops.innermost(block) == self.loops.innermost(self.block)).then_some(inner)
     }
 
-    /// The operands of a plain sum that are not zero.
+    /// The nonzero operands of a plain add.
     fn addends(i: &Instruction) -> Option<SmallVec<[Source; 3]>> {
         let plain = i.opcode == Opcode::Sass(Op::IADD3)
             && i.mods.is_empty()
@@ -321,7 +321,7 @@ impl Fuser<'_> {
         self.accept(rewritten(i, Op::IMAD, Mods::none(), [a, b, other.clone()]))
     }
 
-    /// `(a << n) + other` as one instruction, if that is the better way to write it.
+    /// `(a << n) + other` as one instruction, if that is cheaper.
     fn shifted_sum(&self, i: &Instruction, source: &Source, other: &Source) -> Option<Instruction> {
         let SourceKind::Values(values) = &source.kind else { return None };
         let shift = self.view.definitions.instruction(self.view.function, *values.first()?)?;
@@ -354,7 +354,7 @@ impl Fuser<'_> {
         })?
     }
 
-    /// A 64-bit sum of which one addend is a product of 32-bit factors, or an extended value.
+    /// A 64-bit add with one addend that is a multiply of 32-bit factors, or an extended value.
     fn wide_sum(&self, i: &Instruction) -> Option<Instruction> {
         let [a, b] = i.sources.as_slice() else { return None };
         for (x, y) in [(a, b), (b, a)] {
@@ -362,7 +362,7 @@ impl Fuser<'_> {
             if x.negate || y.negate || x.invert || y.invert || !pair {
                 continue;
             }
-            // Two additions and a carry are one product with a sum, however often the product is made.
+            // Two adds and a carry become one multiply-add, however often the multiply is duplicated.
             if let Some(inner) = self.maker(x)
                 && inner.opcode == Opcode::Sass(Op::IMAD)
                 && inner.mods.has(Mod::WIDE)
@@ -389,7 +389,7 @@ impl Fuser<'_> {
         None
     }
 
-    /// `(x << n) + y` of 64 bits: the two halves, to be joined by a carry that the caller makes.
+    /// `(x << n) + y` of 64 bits: the two halves; the caller makes the carry between them.
     fn shifted_pair(&self, i: &Instruction) -> Option<(Instruction, Instruction)> {
         if i.opcode != Opcode::Pseudo(Pseudo::Add64) || i.guard.is_some() {
             return None;
@@ -438,7 +438,7 @@ impl Fuser<'_> {
         None
     }
 
-    /// A product and a sum, both of which the source leaves to be contracted, in one rounding.
+    /// A multiply and an add, both of which the source allows to be contracted, as one FMA.
     fn contraction(&self, i: &Instruction, multiply: Op, fused: Op) -> Option<Instruction> {
         if !i.contract || i.sources.len() != 2 {
             return None;
@@ -447,7 +447,7 @@ impl Fuser<'_> {
             return None;
         }
         for (at, source) in i.sources.iter().enumerate() {
-            // A pair of singles says so; any other suffix names a part of the register.
+            // An f32x2 suffix means the whole operand; any other suffix names a part of the register.
             let whole = source.suffixes.iter().all(|suffix| matches!(suffix, Mod::F32x2 | Mod::HI_LO));
             if source.absolute || source.invert || !whole {
                 continue;
@@ -477,7 +477,7 @@ impl Fuser<'_> {
         None
     }
 
-    /// What clamps a result to the numbers from zero to one is said by the operation that gives it.
+    /// Moves a clamp to [0, 1] into the operation that computes the result.
     fn clamped(&self, i: &Instruction) -> Option<Instruction> {
         let number = i.sources.iter().find(|source| !matches!(source.kind, SourceKind::Zero(_)))?;
         let inner = self.inner(number)?;
@@ -494,8 +494,7 @@ impl Fuser<'_> {
         self.accept(clamped)
     }
 
-    /// The smaller or larger of a number and of what is the smaller or larger of two. Only the last step may hold its
-    /// result at zero.
+    /// 3-input min/max of a nested min/max. Only the outer one may clamp its result at zero.
     fn extreme_of_three(&self, i: &Instruction, of_three: Op) -> Option<Instruction> {
         let alone = |i: &Instruction| i.destinations[1..].iter().all(|d| d.values.is_empty());
         if !oriole_sass::has(self.view.chip, of_three) || i.sources.len() != 3 || !alone(i) {
@@ -529,7 +528,7 @@ impl Fuser<'_> {
         None
     }
 
-    /// A table of a table over no more than three inputs.
+    /// LUT composition over at most three inputs.
     fn table(&self, i: &Instruction) -> Option<Instruction> {
         let (table, inputs) = inputs_of(i)?;
         for (at, input) in inputs.iter().enumerate() {
@@ -557,7 +556,7 @@ impl Fuser<'_> {
             if all.len() > 3 {
                 continue;
             }
-            // What is no register goes to the middle.
+            // An operand that is no register goes to the middle.
             let mut order: SmallVec<[usize; 3]> = (0..all.len()).collect();
             order.sort_by_key(|&n| !matches!(all[n].kind, SourceKind::Values(_)));
             if order.len() == 3 {
@@ -590,7 +589,7 @@ impl Fuser<'_> {
     }
 }
 
-/// The instruction with another operation on other sources; results, guard and place stay.
+/// The instruction with another operation on other sources; results, guard and position stay.
 fn rewritten(i: &Instruction, op: Op, mods: Mods, sources: impl IntoIterator<Item = Source>) -> Instruction {
     let mut made = i.clone();
     made.opcode = op.into();

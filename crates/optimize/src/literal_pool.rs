@@ -1,10 +1,10 @@
-//! Phase 51, ExtractShaderConstsFinal: numbers of 64 bits that operations on doubles read come from a constant bank, where the
+//! Phase 51, ExtractShaderConstsFinal: 64-bit constants that f64 operations read come from a constant bank, where the
 //! chip reads pairs of words there.
 //!
-//! A literal has 32 bits, so that such a number is otherwise in a pair of registers: two moves, and one pair more for the
-//! operation to read, of which the two banks of registers give one a cycle. A function has one table of its numbers, each once.
-//! On an H100 `erf` of doubles takes 0.60 of the time that it takes with moves. Chips that read no pairs of words there have the
-//! numbers in uniform registers (`uniform_numbers`).
+//! A literal has 32 bits, so such a constant otherwise takes a register pair: two moves, and one more pair for the
+//! operation to read; the two register banks deliver one operand pair per cycle. A function has one table of its
+//! constants, without duplicates. On an H100 `erf` of f64 takes 0.60 of the time that it takes with moves. Chips that
+//! cannot read such pairs keep the constants in uniform registers (`uniform_numbers`).
 
 use crate::live_dead::{self, Removed};
 use crate::slots::source_type;
@@ -18,7 +18,7 @@ use oriole_sass::Op;
 use oriole_sass::info::SourceType;
 use rustc_hash::FxHashMap;
 
-/// The constant bank of a kernel's own numbers and tables.
+/// The constant bank of a kernel's own constants and tables.
 const BANK: u8 = 2;
 
 /// The pass.
@@ -30,7 +30,7 @@ pub static PASS: Pass = Pass {
         if !run(function, context.chip) {
             return Outcome::Unchanged;
         }
-        // Nothing folds a word of this table, and the moves that made the numbers are dead.
+        // Words of this table are not folded, and the moves of the constants are dead.
         match context.wants(Optimization::DeadCode).then(|| live_dead::remove(function)) {
             Some(Removed::Nothing | Removed::Whole) => Outcome::Kept,
             Some(Removed::Results) | None => Outcome::Changed,
@@ -38,7 +38,7 @@ pub static PASS: Pass = Pass {
     })
 };
 
-/// Puts the numbers of a function into a table, and reads them there. True if there was one. In SSA.
+/// Puts the f64 constants of a function into a table, and reads them there. True if there was one. In SSA.
 pub fn run(function: &mut Function, chip: Chip) -> bool {
     if !chip.reads_long_constants() || !reads_doubles(function) {
         return false;
@@ -51,7 +51,7 @@ pub fn run(function: &mut Function, chip: Chip) -> bool {
             for index in 0..instruction.sources.len() {
                 let number = pair_read(instruction, index).and_then(|pair| number_of(&words, pair));
                 let Some(number) = number else { continue };
-                // What takes no constant is asked before the table grows.
+                // Test whether the operation takes a constant before the table grows.
                 let mut other = instruction.clone();
                 other.sources[index].kind = pool.constant(0);
                 if is_legal(chip, function, &other) {
@@ -69,7 +69,7 @@ pub fn run(function: &mut Function, chip: Chip) -> bool {
     found
 }
 
-/// The numbers of a function.
+/// The constants of a function.
 #[derive(Default)]
 struct Pool {
     table: u32,
@@ -78,7 +78,7 @@ struct Pool {
 }
 
 impl Pool {
-    /// Where the number is in the table, which grows where it is not.
+    /// Offset of the constant in the table; adds it if it is missing.
     fn offset(&mut self, number: [u32; 2]) -> i32 {
         *self.offsets.entry(number).or_insert_with(|| {
             let offset = 4 * self.words.len() as i32;
@@ -92,13 +92,13 @@ impl Pool {
     }
 }
 
-/// True if some operation reads doubles: most kernels have none.
+/// True if some operation reads f64 values: most kernels have none.
 pub(crate) fn reads_doubles(function: &Function) -> bool {
     let mut instructions = function.blocks.iter().flat_map(|block| &block.instructions);
     instructions.any(|i| !i.sources.is_empty() && source_type(i, 0) == SourceType::Double)
 }
 
-/// The words that the instruction reads as a double here.
+/// The words that the instruction reads as an f64 operand here.
 pub(crate) fn pair_read(instruction: &Instruction, index: usize) -> Option<[Value; 2]> {
     let source = &instruction.sources[index];
     let SourceKind::Values(values) = &source.kind else { return None };
@@ -106,13 +106,13 @@ pub(crate) fn pair_read(instruction: &Instruction, index: usize) -> Option<[Valu
     (source.fixed.is_none() && source_type(instruction, index) == SourceType::Double).then_some(pair)
 }
 
-/// Values of one definition that are numbers.
+/// Values with a single definition, by a constant.
 pub(crate) fn words_with_numbers(function: &Function) -> FxHashMap<Value, u32> {
     let mut words: FxHashMap<Value, Option<u32>> = FxHashMap::default();
     for instruction in function.blocks.iter().flat_map(|block| &block.instructions) {
         let number = number_moved(instruction);
         instruction.for_each_definition(|value| {
-            // A second definition leaves none.
+            // A second definition makes it unknown.
             words.entry(value).and_modify(|number| *number = None).or_insert(number);
         });
     }
@@ -133,7 +133,7 @@ fn number_moved(instruction: &Instruction) -> Option<u32> {
     }
 }
 
-/// The number that a pair is, the lower word first.
+/// The constant in a pair, the lower word first.
 pub(crate) fn number_of(words: &FxHashMap<Value, u32>, pair: [Value; 2]) -> Option<[u32; 2]> {
     let [low, high] = pair.map(|word| words.get(&word).copied());
     Some([low?, high?])

@@ -1,8 +1,8 @@
-//! Phases 10, 16, 33, 61 and 84, OriPerformLiveDead: removes what nothing reads.
+//! Phases 10, 16, 33, 61 and 84, OriPerformLiveDead: dead-code elimination.
 //!
-//! Instructions with effects are kept, and what they read, and so on backwards; everything else goes, phis included. Works in
-//! SSA and outside it (there a register that is read anywhere keeps all its definitions). A predicate result that
-//! nothing reads becomes `PT`.
+//! Instructions with effects are kept, and transitively the definitions of their operands; all others are removed,
+//! phis included. Works in SSA and outside it (there a register that is read anywhere keeps all its definitions). A
+//! predicate result that is never read becomes `PT`.
 
 use oriole_options::Optimization;
 use oriole_ori::{BlockId, Destination, File, Function, Instruction, Outcome, Pass, Value, effects};
@@ -11,8 +11,8 @@ use typed_index_collections::{TiSlice, TiVec, ti_vec};
 /// No entry in a list of definitions.
 const NONE: u32 = u32::MAX;
 
-/// One place where a value is defined that nothing was known to read when the sweep came by, and the entry of the next
-/// such place.
+/// A definition whose readers were not known when the sweep passed it, and the list index of the next definition of
+/// the value.
 struct Definition {
     block: BlockId,
     /// Index of the instruction, or of the phi with the highest bit set.
@@ -23,12 +23,12 @@ struct Definition {
 /// Marks phis among the places.
 const PHI: u32 = 1 << 31;
 
-/// What is found of an instruction: it stays.
+/// Flag of an instruction: it stays.
 const KEPT: u8 = 1;
-/// What is found of an instruction: it may write a predicate.
+/// Flag of an instruction: it may write a predicate.
 const PREDICATE: u8 = 2;
 
-/// What went.
+/// Kinds of removed code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Removed {
     /// Nothing.
@@ -46,8 +46,8 @@ pub static PASS: Pass = Pass {
     ..Pass::new(|function, _| Outcome::changed_if(run(function)))
 };
 
-/// The pass for code that is not optimized; elsewhere others remove what nothing reads on their way. Debuggers show that, too: in
-/// functions that they read it stays.
+/// The pass for unoptimized code; elsewhere other passes remove dead code. Debuggers show dead values, too: in
+/// functions for them it stays.
 pub static UNOPTIMIZED: Pass = Pass {
     optimization: Some(Optimization::DeadCode),
     ..Pass::new(|function, context| {
@@ -56,7 +56,7 @@ pub static UNOPTIMIZED: Pass = Pass {
     })
 };
 
-/// Removes dead code. Returns true if something went.
+/// Removes dead code. Returns true if there was some.
 pub fn run(function: &mut Function) -> bool {
     remove(function) != Removed::Nothing
 }
@@ -69,19 +69,19 @@ pub fn remove(function: &mut Function) -> Removed {
     marks.delete(function)
 }
 
-/// Which values and instructions are needed, as far as it is known.
+/// Values and instructions known to be needed.
 struct Marks {
     needed: TiVec<Value, bool>,
     /// The last entry of `passed` that defines the value.
     last: TiVec<Value, u32>,
     /// Values that turned out to be needed after their definition was passed.
     work: Vec<Value>,
-    /// Places that the sweep left behind unneeded. Blocks are nearly in the order in which control takes them, so that
-    /// they are few: a sweep from the end meets most readers before what they read.
+    /// Definitions that the sweep passed before their reader was found. Blocks are nearly in RPO, so they are few: a
+    /// backward sweep visits most readers before the definitions.
     passed: Vec<Definition>,
-    /// Where the instructions of a block begin in `found`.
+    /// Start of each block's instructions in `found`.
     starts: TiVec<BlockId, usize>,
-    /// [`KEPT`] and [`PREDICATE`] of all instructions in the order of storage.
+    /// [`KEPT`] and [`PREDICATE`] of all instructions in storage order.
     found: Vec<u8>,
 }
 
@@ -103,7 +103,7 @@ impl Marks {
         }
     }
 
-    /// Keeps what acts, and what defines a value that a reader behind it needs.
+    /// Keeps instructions with effects, and definitions of values that a later kept instruction reads.
     fn sweep_backwards(&mut self, function: &Function) {
         for (id, block) in function.blocks.iter_enumerated().rev() {
             for (index, instruction) in block.instructions.iter().enumerate().rev() {
@@ -132,7 +132,7 @@ impl Marks {
         }
     }
 
-    /// Keeps the definitions that the sweep passed before it met their readers, and what those read.
+    /// Keeps the definitions that the sweep passed before their readers, and transitively their operands.
     fn close(&mut self, function: &Function) {
         while let Some(value) = self.work.pop() {
             let mut at = self.last[value];
@@ -154,7 +154,7 @@ impl Marks {
         }
     }
 
-    /// Deletes what is not marked.
+    /// Deletes unmarked instructions.
     fn delete(&self, function: &mut Function) -> Removed {
         let (mut whole, mut results) = (false, false);
         for (block, &start) in function.blocks.iter_mut().zip(&self.starts) {
@@ -182,7 +182,7 @@ impl Marks {
         }
     }
 
-    /// The value is read. A definition that the sweep has still to come by needs no more than the mark.
+    /// Marks a value as read. A definition that the sweep has not reached needs no more than the mark.
     fn need(&mut self, value: Value) {
         if !std::mem::replace(&mut self.needed[value], true) && self.last[value] != NONE {
             self.work.push(value);
@@ -195,7 +195,7 @@ impl Marks {
     }
 }
 
-/// Predicate results that nothing reads are dropped, with the old values tied to them.
+/// Drops predicate results that are never read, with the old values tied to them.
 fn drop_predicates(instruction: &mut Instruction, needed: &TiSlice<Value, bool>) -> bool {
     if instruction.call.is_some() || matches!(instruction.opcode, oriole_ori::Opcode::Pseudo(_)) {
         return false;

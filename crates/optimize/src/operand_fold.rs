@@ -1,7 +1,7 @@
-//! Known values become operands: immediates, words of constant banks, addresses of variables, `RZ` and `PT`, wherever
-//! the form table takes them. Operands change places where that helps.
+//! Known values become operands: immediates, constant-bank words, addresses of variables, `RZ` and `PT`, wherever the
+//! form table takes them. Operands are swapped where that helps.
 //!
-//! The operation stays the same; what it computes is never looked at here.
+//! The operation stays the same; its result is not considered here.
 
 use crate::algebra::View;
 use crate::slots::{exchanged, signed_word, source_type};
@@ -46,7 +46,7 @@ pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
             changed |= put(view, i, index, Source::rz());
             continue;
         }
-        // Whatever may stand for the operand is told by what is known of its first word.
+        // A replacement of the operand depends on the fact about its first word.
         let known =
             |value| matches!(facts.of(value), Fact::Word(_) | Fact::Bank { .. } | Fact::Address { .. });
         if !known(values[0]) || !values.iter().all(|&value| definitions.is_stable(value)) {
@@ -69,10 +69,10 @@ pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
     changed
 }
 
-/// How an operand that is a known word, or the address of a variable, is written.
+/// Encodings of an operand that is a known word, or the address of a variable.
 static IMMEDIATE: Contest = Contest { name: "an operand that is known", alternatives: &OPERAND };
-/// How an operand that is a word of a constant bank is written. A uniform register would have to be loaded: that is
-/// tried later, with what is still in a general register then.
+/// Encodings of an operand that is a constant-bank word. A uniform register would need a load: that is tried later,
+/// for operands that are still in general registers then.
 static CONSTANT: Contest = Contest { name: "an operand from a constant bank", alternatives: &OPERAND };
 
 /// Only some of the operands of an operation may be something else than a register.
@@ -97,7 +97,7 @@ fn put(view: &View<'_>, i: &mut Instruction, index: usize, new: Source) -> bool 
                     if i.destinations[0].file == File::R =>
                 {
                     candidate.opcode = Op::MOV.into();
-                    // Where no move reads a bank, the load stays what it is.
+                    // Where no move reads a bank, the load stays.
                     if !is_legal(view.chip, view.function, &candidate) {
                         return false;
                     }
@@ -109,7 +109,7 @@ fn put(view: &View<'_>, i: &mut Instruction, index: usize, new: Source) -> bool 
             return true;
         }
         Opcode::Pseudo(_) => {
-            // 64-bit operations take nothing but registers and zero; predicates and amounts as they are.
+            // 64-bit operations take only registers and zero; predicates and shift amounts unchanged.
             let fits = matches!(new.kind, SourceKind::Zero(_) | SourceKind::True(_));
             if fits {
                 i.sources[index] = new;
@@ -145,7 +145,7 @@ fn put(view: &View<'_>, i: &mut Instruction, index: usize, new: Source) -> bool 
     }
 }
 
-/// What [`OPERAND`] came to.
+/// Result of [`OPERAND`].
 #[expect(clippy::large_enum_variant, reason = "it is taken apart where it is made")]
 enum Written {
     InItsSlot,
@@ -153,7 +153,7 @@ enum Written {
     InARegister,
 }
 
-/// A wait for lanes that are all of the warp says so itself.
+/// Turns a wait for all lanes into its whole-warp form.
 fn all_lanes(view: &View<'_>, i: &mut Instruction) -> bool {
     if i.opcode != Opcode::Sass(Op::WARPSYNC) {
         return false;
@@ -175,7 +175,7 @@ fn all_lanes(view: &View<'_>, i: &mut Instruction) -> bool {
     fits
 }
 
-/// The lane of a shuffle, and the lanes among which it is, are numbers of the instruction.
+/// Makes the lane and the clamp mask of a shuffle immediates.
 fn lanes(facts: &ValueFacts, i: &Instruction, index: usize) -> Option<Source> {
     let bits_of = match (i.opcode, index) {
         (Opcode::Sass(Op::SHFL), 1) => 0x1f,
@@ -202,7 +202,7 @@ fn word(facts: &ValueFacts, i: &Instruction, index: usize) -> Option<Source> {
     let source = &i.sources[index];
     let SourceKind::Values(values) = &source.kind else { return None };
     let kind = source_type(i, index);
-    // Halves and bytes of a word are chosen by suffixes; those of packed halves are understood.
+    // Suffixes select halves and bytes of a word; those of f16x2 operands are supported.
     let understood = kind == SourceType::Halves
         && source.suffixes.len() == 1
         && (source.suffixes.has(Mod::H0_H0) || source.suffixes.has(Mod::H1_H1));
@@ -211,11 +211,11 @@ fn word(facts: &ValueFacts, i: &Instruction, index: usize) -> Option<Source> {
     }
     match facts.of(values[0]) {
         Fact::Word(bits) => {
-            // The sign of an operand counts beside its magnitude; an immediate has one of the two.
+            // The sign and the magnitude of an operand count separately; an immediate has only one of them.
             if i.mods.has(Mod::XORSIGN) {
                 return None;
             }
-            // The halves of packed integers are negated one by one.
+            // The halves of packed integers are negated separately.
             if i.opcode == Opcode::Sass(Op::VIADD) && source.negate {
                 return None;
             }
@@ -250,13 +250,13 @@ fn word(facts: &ValueFacts, i: &Instruction, index: usize) -> Option<Source> {
     }
 }
 
-/// True if the operand is an integer of 64 bits that may be a number.
+/// True if the operand is a 64-bit integer that may be an immediate.
 fn takes_long(i: &Instruction, index: usize) -> bool {
     let long = i.mods.has(Mod::_64) || i.mods.has(Mod::U64) || i.mods.has(Mod::S64);
     long && index < 2 && matches!(i.opcode, Opcode::Sass(Op::IADD | Op::ISETP | Op::SEL))
 }
 
-/// A number of 64 bits that is its lower word, extended with its sign. Beside unsigned numbers no negative one was ever seen.
+/// A 64-bit constant that is its sign-extended lower word. No negative one was ever seen with unsigned operations.
 fn long(facts: &ValueFacts, source: &Source, unsigned: bool) -> Option<Source> {
     let SourceKind::Values(values) = &source.kind else { return None };
     let (Fact::Word(low), Fact::Word(high)) = (facts.of(values[0]), facts.of(values[1])) else { return None };
@@ -266,7 +266,8 @@ fn long(facts: &ValueFacts, source: &Source, unsigned: bool) -> Option<Source> {
     Some(if word == 0 { Source::rz() } else { Source::imm(word.cast_unsigned()) })
 }
 
-/// A double whose low word is zero is an immediate of its high word; a double of a constant bank is one operand.
+/// An f64 constant whose low word is zero is an immediate of its high word; an f64 constant of a constant bank is one
+/// operand.
 fn double(facts: &ValueFacts, source: &Source) -> Option<Source> {
     let SourceKind::Values(values) = &source.kind else { return None };
     if !source.suffixes.is_empty() {
@@ -289,7 +290,7 @@ fn double(facts: &ValueFacts, source: &Source) -> Option<Source> {
     }
 }
 
-/// A register operand all of whose words are zero is `RZ`, where the operation is known to read it as plain bits.
+/// Replaces a register operand whose words are all zero by `RZ`, where the operation is known to read plain bits.
 fn all_zero(function: &Function, facts: &ValueFacts, i: &Instruction, index: usize) -> Option<Source> {
     let source = &i.sources[index];
     let SourceKind::Values(values) = &source.kind else { return None };
@@ -314,7 +315,7 @@ fn all_zero(function: &Function, facts: &ValueFacts, i: &Instruction, index: usi
     (known && zero).then(Source::rz)
 }
 
-/// A constant bank that is indexed by a known number.
+/// Makes a constant-bank index that is known part of the offset.
 fn known_index(facts: &ValueFacts, i: &mut Instruction, index: usize) -> bool {
     let SourceKind::ConstIndexed(place) = &i.sources[index].kind else { return false };
     let IndexedConst { bank, base, index: register, offset } = **place;
@@ -327,7 +328,7 @@ fn known_index(facts: &ValueFacts, i: &mut Instruction, index: usize) -> bool {
     true
 }
 
-/// The low word of the address of a variable is all that 32-bit spaces need.
+/// True for the low word of a variable's address, which is all that 32-bit spaces need.
 pub fn is_low_word(source: &Source) -> bool {
     matches!(source.kind, SourceKind::Address32 { part: AddressPart::Low, .. })
         && !source.negate

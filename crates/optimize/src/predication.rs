@@ -1,14 +1,14 @@
-//! Phase 63, OriDoPredication: short branches become straight code.
+//! Phase 63, OriDoPredication: if-conversion of short branches.
 //!
-//! A hammock is a block that branches over one small block, or to one of two small blocks, that come together at once. What
-//! the small blocks compute without effects is computed always; stores, loads and other acts get the predicate of the
-//! branch as guard; phis become selections, or the last guarded definition keeps the other value as its old one. The
-//! branch goes, and with it the parting of the warp.
+//! A hammock is a block that branches over one small block, or to one of two small blocks, with a common successor.
+//! Computations of the small blocks without effects are executed always; stores, loads and other effects are guarded
+//! by the branch predicate. Phis become selects, or the last guarded definition keeps the other value as its old one.
+//! The branch is removed, and with it the divergence.
 //!
-//! Not taken in: convergent operations, calls, instructions that are guarded already, and blocks longer than a limit,
-//! beyond which skipping them is cheaper than issuing them. SSA in, SSA out.
+//! Not converted: convergent operations, calls, already guarded instructions, and blocks longer than a limit, beyond
+//! which skipping them is cheaper than issuing them. SSA in, SSA out.
 //!
-//! Blocks that follow each other in a straight line afterwards are joined: the schedulers work on one block at a time.
+//! Blocks that form a straight line afterwards are merged: the schedulers work on one block at a time.
 
 use crate::{branch_opt, guarded_selections};
 use oriole_options::Optimization;
@@ -20,7 +20,7 @@ use oriole_ori::{
 use oriole_sass::{Mod, Op};
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
-/// Instructions that a side may have: about what a branch and the reconvergence after it cost.
+/// Most instructions in a side: about the cost of a branch and the reconvergence after it.
 const LIMIT: usize = 7;
 
 /// The pass.
@@ -46,8 +46,8 @@ pub fn run(function: &mut Function, decisions: Option<&Decisions>) -> bool {
         let mut uses = count_uses(function);
         let mut round = false;
         let mut touched: TiVec<BlockId, bool> = ti_vec![false; function.blocks.len()];
-        // Inner hammocks come later in RPO; converting them first may make the outer ones small enough. What the graph
-        // says of blocks that a conversion touched is out of date: they wait for the next round.
+        // Inner hammocks come later in RPO; converting them first may make the outer ones small enough. The graph is
+        // stale for blocks that a conversion touched: they wait for the next round.
         for &id in cfg.order().iter().rev() {
             let Some(hammock) = find(function, &cfg, id) else { continue };
             let blocks = [Some(hammock.head), hammock.sides[0], hammock.sides[1], Some(hammock.join)];
@@ -69,12 +69,13 @@ pub fn run(function: &mut Function, decisions: Option<&Decisions>) -> bool {
     changed
 }
 
-/// A branch and what it parts.
+/// A branch and its two sides.
 struct Hammock {
     head: BlockId,
     /// Place of the branch in the head.
     branch: usize,
-    /// Side that is run when the guard holds, and side that is run when it does not; `None` for a bare edge.
+    /// Side that is executed when the guard holds, and side that is executed when it does not; `None` for a bare
+    /// edge.
     sides: [Option<BlockId>; 2],
     join: BlockId,
     guard: Guard,
@@ -102,7 +103,7 @@ fn find(function: &Function, cfg: &Cfg, head: BlockId) -> Option<Hammock> {
             && matches!(i.sources.as_slice(), [Source { kind: SourceKind::Block(_), .. }])
     };
     let branch = block.instructions.iter().position(is_branch)?;
-    // At most a plain branch follows, which goes too.
+    // At most a plain branch follows, which is removed too.
     if block.instructions.len() > branch + 2
         || block.instructions.get(branch + 1).is_some_and(|i| !effects::is_transfer(i) || i.guard.is_some())
     {
@@ -130,7 +131,7 @@ fn find(function: &Function, cfg: &Cfg, head: BlockId) -> Option<Hammock> {
     Some(Hammock { head, branch, sides, join, guard })
 }
 
-/// Where a side leads, if it may be taken in.
+/// Successor of a side, if it can be converted.
 fn small_side(function: &Function, cfg: &Cfg, head: BlockId, id: BlockId) -> Option<BlockId> {
     let block = function.block(id);
     let [next] = block.successors[..] else { return None };
@@ -175,7 +176,7 @@ fn is_harmless(instruction: &Instruction) -> bool {
         || (effects::is_pure(instruction) && !instruction.sources.iter().any(indexed))
 }
 
-/// How the value is made that two paths merge into.
+/// Encodings of a value that merges two paths.
 static MERGE: Contest = Contest {
     name: "a value that a condition chooses",
     alternatives: &[
@@ -187,7 +188,7 @@ static MERGE: Contest = Contest {
 /// The code of both sides, guarded where it has to be.
 struct Guarded {
     code: Vec<Instruction>,
-    /// Which guarded instruction of the code defines a value, to give it the other value as its old one.
+    /// The guarded instruction that defines a value, to set its old value.
     definitions: Vec<(Value, usize)>,
 }
 
@@ -212,7 +213,7 @@ fn convert(
     block.successors = smallvec::smallvec![join];
 }
 
-/// Takes the code out of both sides and guards what may not run on the other path.
+/// Moves the code of both sides into the head, and guards instructions that must not execute on the other path.
 fn guard_sides(function: &mut Function, hammock: &Hammock) -> Guarded {
     let Hammock { sides, guard, .. } = *hammock;
     let mut guarded = Guarded { code: Vec::new(), definitions: Vec::new() };
@@ -232,7 +233,7 @@ fn guard_sides(function: &mut Function, hammock: &Hammock) -> Guarded {
     guarded
 }
 
-/// Merges in the head what the phis of the join merged from the two paths. Gives the selections and copies that this takes.
+/// Replaces phis of the join by selections and copies in the head; returns those.
 fn merge_phis(
     function: &mut Function,
     hammock: &Hammock,
@@ -243,7 +244,8 @@ fn merge_phis(
 ) -> Vec<Instruction> {
     let Hammock { head, sides, join, guard, .. } = *hammock;
     let [first, second] = sides.map(|side| side.unwrap_or(head));
-    // With at most two incoming edges the head becomes the only predecessor; else others lead to the join too.
+    // With at most two incoming edges the head becomes the only predecessor; otherwise other blocks lead to the join
+    // too.
     let whole = function.block(join).phis.first().map_or(0, |phi| phi.sources.len()) <= 2;
     let mut phis = std::mem::take(&mut function.block_mut(join).phis);
     let mut selections = Vec::new();
@@ -309,8 +311,8 @@ fn keep_undefined(function: &mut Function, head: BlockId, instruction: &mut Inst
     instruction.tied = tied;
 }
 
-/// If one path gives the result of a guarded instruction that has no other reader, the value of the other path becomes
-/// the old value that it keeps.
+/// If one path's value is the result of a guarded instruction without other readers, the value of the other path
+/// becomes the old value that it keeps.
 fn keep_old(
     code: &mut [Instruction],
     guarded: &mut Vec<(Value, usize)>,
@@ -324,7 +326,7 @@ fn keep_old(
         let at = guarded[place].1;
         let mut defined = Vec::new();
         code[at].for_each_definition(|value| defined.push(value));
-        // The other value must be known before this instruction, and this one must have no other reader.
+        // The other value must be available before this instruction, which must have no other reader.
         let known_later = code[at..].iter().any(|i| {
             let mut defines = false;
             i.for_each_definition(|value| defines |= value == old);

@@ -1,7 +1,7 @@
-//! Products of which both halves are asked for, each by an instruction of its own: one instruction gives both.
+//! Multiplies of which both halves are computed, each by its own instruction: merged into one wide multiply.
 //!
-//! It is part of value numbering (phase 49), behind it: equal operands have one name then. The two stand near each other in one block: the
-//! half that came second is there from the first on, and both take one aligned pair of registers.
+//! It is part of value numbering (phase 49) and runs after it: equal operands have one name then. The two must be
+//! close to each other in one block: the second half is computed early, and both take one aligned register pair.
 
 use oriole_chip::Chip;
 use oriole_ori::{
@@ -10,10 +10,10 @@ use oriole_ori::{
 use oriole_sass::{Mod, Mods, Op};
 use rustc_hash::FxHashMap;
 
-/// No more instructions than this stand between the two.
+/// Most instructions between the two.
 const NEAR: usize = 6;
 
-/// Which half of a product an instruction gives.
+/// Half of a product that an instruction computes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Half {
     Low,
@@ -21,7 +21,7 @@ enum Half {
     High(bool),
 }
 
-/// Joins the halves of products. In SSA. True if there were some.
+/// Merges the halves of multiplies. In SSA. True if there were some.
 pub fn join(function: &mut Function, chip: Chip) -> bool {
     let mut changed = false;
     for id in function.block_ids() {
@@ -36,7 +36,7 @@ fn join_in(function: &mut Function, chip: Chip, id: BlockId) -> bool {
     if halves.iter().all(|(_, half)| *half == Half::Low) {
         return false;
     }
-    // The first instruction that gives each half of a product.
+    // First instruction for each half of a product.
     let mut met: FxHashMap<([Source; 2], bool), (usize, Half)> = FxHashMap::default();
     let mut gone = Vec::new();
     for (index, half) in halves {
@@ -68,7 +68,7 @@ fn join_in(function: &mut Function, chip: Chip, id: BlockId) -> bool {
     !gone.is_empty()
 }
 
-/// Which half of a product of two words an instruction gives, if that is all that it does.
+/// Half of a 32x32-bit product that an instruction computes, if it does nothing else.
 fn half(i: &Instruction) -> Option<Half> {
     let [destination] = i.destinations.as_slice() else { return None };
     let [first, second, addend] = i.sources.as_slice() else { return None };
@@ -89,14 +89,14 @@ fn half(i: &Instruction) -> Option<Half> {
     }
 }
 
-/// The factors, registers in the order of their numbers.
+/// The factors, registers sorted by id.
 fn factors(i: &Instruction) -> [Source; 2] {
     let [first, second] = [0, 1].map(|index: usize| i.sources[index].clone());
     let number = |source: &Source| source.as_plain_value().map_or(u32::MAX, |value| value.0);
     if number(&first) <= number(&second) { [first, second] } else { [second, first] }
 }
 
-/// The whole product.
+/// The wide multiply.
 fn product(half: &Instruction, words: [Value; 2], unsigned: bool) -> Instruction {
     let mut product = half.clone();
     product.mods = Mods::none();

@@ -1,8 +1,8 @@
-//! Phase 50, OriReassociateAndCommon: of two additions that feed each other, the terms that do not change in the loop
-//! come together in the first, so that it can leave the loop.
+//! Phase 50, OriReassociateAndCommon: for two dependent adds, gathers the loop-invariant terms in the first, so that
+//! it can leave the loop.
 //!
-//! Additions wrap at 32 or 64 bits, so any order gives the same sum. The first addition must have no other reader and lie
-//! in the same loop as the second; each keeps its place and its results.
+//! Adds wrap at 32 or 64 bits, so any association gives the same result. The first add must have no other reader and
+//! be in the same loop as the second; each keeps its place and its results.
 
 use crate::definitions::{Definitions, Place};
 use crate::join_phis;
@@ -38,7 +38,7 @@ pub fn run(function: &mut Function, chip: Chip) -> bool {
         return false;
     }
     let mut changed = false;
-    // Places and numbers of readers stay what they are: two additions only trade terms.
+    // Places and reader counts do not change: two adds only swap terms.
     let definitions = Definitions::of(function, &cfg, &dominators);
     for &id in cfg.order() {
         if loops.innermost(id).is_none() {
@@ -94,7 +94,7 @@ fn terms_of_pair(i: &Instruction) -> Option<Terms> {
     (plain && i.sources.iter().all(pair)).then(|| i.sources.iter().cloned().collect())
 }
 
-/// A product of 32-bit factors with an addend of 64 bits, all of them registers or immediates.
+/// A wide multiply-add of 32-bit factors with a 64-bit addend, all of them registers or immediates.
 fn is_wide_product(i: &Instruction) -> bool {
     i.opcode == Opcode::Sass(Op::IMAD)
         && i.guard.is_none()
@@ -108,7 +108,7 @@ fn is_wide_product(i: &Instruction) -> bool {
 }
 
 impl Trader<'_> {
-    /// True if the source means the same in every round of the loop at hand.
+    /// True if the source is invariant in the current loop.
     fn is_invariant(&self, source: &Source) -> bool {
         let Some(index) = self.loops.innermost(self.block) else { return false };
         let mut invariant = true;
@@ -119,7 +119,7 @@ impl Trader<'_> {
         invariant
     }
 
-    /// The addition that a term comes from, with its place, if nothing else reads it.
+    /// The add that defines a term, with its place, if nothing else reads it.
     fn inner(&self, source: &Source) -> Option<(&Instruction, (BlockId, u32))> {
         let SourceKind::Values(values) = &source.kind else { return None };
         if source.negate || values.iter().any(|&value| self.definitions.uses(value) != 1) {
@@ -144,7 +144,7 @@ impl Trader<'_> {
                 continue;
             }
             if let Some(inner_terms) = terms_of_pair(inner) {
-                // One of the inner terms changes: it goes out, the other addend comes in.
+                // Swap a variant inner term with the outer addend.
                 let [first, second] = inner_terms.as_slice() else { continue };
                 let (stays, goes) = match (self.is_invariant(first), self.is_invariant(second)) {
                     (true, false) => (first, second),
@@ -176,7 +176,7 @@ impl Trader<'_> {
         None
     }
 
-    /// Sums of three: worth it only where two terms or more leave the loop together.
+    /// 3-input adds: worth it only where at least two terms leave the loop together.
     fn trade_sum(&self, outer: &Instruction, terms: &Terms) -> Option<Trade> {
         for (at, term) in terms.iter().enumerate() {
             let Some((inner, inner_place)) = self.inner(term) else { continue };
@@ -196,7 +196,7 @@ impl Trader<'_> {
                 while sources.len() < 3 {
                     sources.push(Source::rz());
                 }
-                // What is no register stands in the middle.
+                // An operand that is no register goes to the middle.
                 if !matches!(sources[2].kind, SourceKind::Values(_) | SourceKind::Zero(_)) {
                     sources.swap(1, 2);
                 }

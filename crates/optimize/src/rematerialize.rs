@@ -1,10 +1,10 @@
-//! Rematerialization and sinking (phases 28, 54 and 69), where a function needs more registers than there are: a value that
-//! lives across the place of the highest register pressure and is used behind it is made again there. What nothing reads any
-//! more at its old place has been sunk.
+//! Rematerialization and sinking (phases 28, 54 and 69) for functions that need more registers than there are: a
+//! value that is live across the point of highest register pressure and used after it is rematerialized there. If its
+//! old definition becomes dead, it was sunk.
 //!
-//! It runs behind the order before allocation (phase 97), since only that tells what a function needs; a function that fits
-//! stays as it is. What is made again costs less than a store and loads: few instructions without effect, from values
-//! that are alive there anyway, constants and special registers that do not change.
+//! It runs after pre-allocation scheduling (phase 97), which determines the pressure; a function that fits does not
+//! change. Rematerialization costs less than a store and loads: few instructions without effects, from values that
+//! are live there anyway, constants and special registers that do not change.
 
 use crate::definitions::{Definitions, Place};
 use crate::live_dead;
@@ -19,10 +19,10 @@ use std::cmp::Reverse;
 use std::ops::Range;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// So many places of high pressure are looked at.
+/// Most points of high pressure that are considered.
 const ROUNDS: usize = 96;
 
-/// What the instructions that make a value again may cost, in simple ones.
+/// Maximum cost of rematerializing a value, in simple instructions.
 const MOST: u32 = 6;
 
 /// A use this near after the place of high pressure gains nothing.
@@ -35,38 +35,38 @@ pub fn run(function: &mut Function, budget: &Budget) -> bool {
     let dominators = Dominators::new(function, &cfg);
     let loops = Loops::new(function, &cfg, &dominators);
     let mut changed = false;
-    // Blocks in which nothing more can be done.
+    // Blocks in which nothing more can be improved.
     let mut left: FxHashSet<BlockId> = FxHashSet::default();
     let mut rounds = 0..ROUNDS;
     loop {
         let analyses = Analyses::new(function, &cfg, &dominators, &loops);
         let Some(chosen) = analyses.next(budget, &mut left, &mut rounds) else { return changed };
         rewrite(function, &chosen);
-        // What has gone shall count no more.
+        // Dead definitions must not count any more.
         live_dead::run(function);
         changed = true;
     }
 }
 
-/// Where most registers of a block are missing.
+/// The point of a block with the largest excess.
 struct Highest {
     block: BlockId,
     /// The instruction before which that is.
     at: u32,
-    /// How many are missing.
+    /// Count of missing registers.
     excess: u32,
     /// The most predicates that are live at once around it.
     predicates: u32,
 }
 
-/// What takes registers where most are missing.
+/// Register use at the point with the largest excess.
 struct Peak<'a> {
     place: &'a Highest,
-    /// What takes general registers there: predicates do if there are too many.
+    /// Values that take general registers there, including predicates if there are too many.
     live: Vec<Value>,
 }
 
-/// How many values are live at a place.
+/// Counts of live values at a point.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     general: u32,
@@ -82,22 +82,22 @@ impl Counts {
         }
     }
 
-    /// How many general registers are missing, where so many predicates are live somewhere near.
+    /// General registers missing, if `predicates` predicates are live nearby.
     fn excess(self, budget: &Budget, block: BlockId, predicates: u32) -> u32 {
         (self.general + self.spilled(budget, predicates)).saturating_sub(budget.general[block])
     }
 
-    /// How many predicates take a general register each: those that live through a place with more of them than there are.
+    /// Predicates that take a general register: those live through a point with more predicates than the file has.
     fn spilled(self, budget: &Budget, predicates: u32) -> u32 {
         predicates.saturating_sub(budget.predicates).min(self.predicates)
     }
 }
 
-/// What is live at a place. One serves for all walks through blocks, so that none begins with a new set of values.
+/// Values live at a point. One set serves all walks through blocks, to save allocation.
 struct Live {
-    /// For each value the last walk that found it live and not yet its end.
+    /// For each value the last walk that found it live and has not reached its end.
     walks: TiVec<Value, u32>,
-    /// The walk that is under way.
+    /// The current walk.
     walk: u32,
     counts: Counts,
 }
@@ -134,7 +134,7 @@ impl Live {
     }
 }
 
-/// Instructions of a block from a place on in which uses get a value made again.
+/// Instructions of a block from an index on in which uses read a rematerialized value.
 #[derive(Clone, Copy)]
 struct Site {
     block: BlockId,
@@ -145,7 +145,7 @@ struct Site {
 struct Chosen {
     /// The results.
     values: Vec<Value>,
-    /// The instructions that make them, in order.
+    /// The instructions that compute them, in order.
     chain: Vec<Instruction>,
     sites: Vec<Site>,
 }
@@ -157,7 +157,7 @@ struct Analyses<'a> {
     liveness: Liveness,
     loops: &'a Loops,
     definitions: Definitions,
-    /// Where each value is read.
+    /// Uses of each value.
     uses: Csr<Value, (BlockId, u32)>,
 }
 
@@ -195,7 +195,7 @@ impl<'a> Analyses<'a> {
         None
     }
 
-    /// Goes backwards through a block; `visit` gets each place with what is live before it.
+    /// Walks backwards through a block; `visit` gets each instruction with the live set before it.
     fn walk(&self, live: &mut Live, block: BlockId, mut visit: impl FnMut(u32, &Live)) {
         let file = |value: Value| self.function.file(value);
         live.start();
@@ -211,8 +211,8 @@ impl<'a> Analyses<'a> {
         }
     }
 
-    /// For each block the most predicates that are live at once in it, or in the loop that it lies in: what lives through a loop is
-    /// spilled for all of it. `counts` are those of all places.
+    /// For each block the most predicates live at once in it, or in its loop: a value live through a loop is spilled
+    /// for all of it. `counts` are those of all points.
     fn most_predicates(&self, counts: &[(BlockId, u32, Counts)]) -> TiVec<BlockId, u32> {
         let mut most: TiVec<BlockId, u32> = ti_vec![0; self.function.blocks.len()];
         let mut of_loops = vec![0; self.loops.loops.len()];
@@ -222,7 +222,7 @@ impl<'a> Analyses<'a> {
                 of_loops[index] = most[block].max(of_loops[index]);
             }
         }
-        // Outer loops stand before the loops in them.
+        // Outer loops come before the loops in them.
         for (index, lap) in self.loops.loops.iter().enumerate().rev() {
             if let Some(parent) = lap.parent {
                 of_loops[parent] = of_loops[index].max(of_loops[parent]);
@@ -234,7 +234,7 @@ impl<'a> Analyses<'a> {
         most
     }
 
-    /// Of each block but some the place where most registers are missing, if any are, those with most of them first.
+    /// For each block not in `left`, the point with the largest excess, if there is one; the largest first.
     fn highest(&self, live: &mut Live, budget: &Budget, left: &FxHashSet<BlockId>) -> Vec<Highest> {
         let mut counts = Vec::new();
         for &block in self.cfg.order() {
@@ -245,7 +245,7 @@ impl<'a> Analyses<'a> {
         for places in counts.chunk_by(|(one, ..), (other, ..)| one == other) {
             let block = places[0].0;
             let predicates = predicates[block];
-            // Of equals the first of the walk.
+            // Ties go to the first one of the walk.
             let here = places.iter().rev().map(|&(_, at, here)| (here.excess(budget, block, predicates), at));
             let (excess, at) =
                 here.max_by_key(|&(excess, _)| excess).expect("a walk visits the end of a block");
@@ -257,7 +257,7 @@ impl<'a> Analyses<'a> {
         highest
     }
 
-    /// What takes registers at a place.
+    /// Register use at a point.
     fn peak<'h>(&self, live: &mut Live, budget: &Budget, highest: &'h Highest) -> Peak<'h> {
         let &Highest { block, at, predicates, .. } = highest;
         let mut values = Vec::new();
@@ -272,7 +272,7 @@ impl<'a> Analyses<'a> {
         Peak { place: highest, live: values }
     }
 
-    /// The cheapest to make again, until so many registers are free as are missing.
+    /// The cheapest candidates that together free the missing registers.
     fn choose(&self, peak: &Peak) -> Vec<Chosen> {
         let mut seen: FxHashSet<(BlockId, u32)> = FxHashSet::default();
         let mut ranked: Vec<(u64, usize, Candidate)> = Vec::new();
@@ -289,7 +289,7 @@ impl<'a> Analyses<'a> {
         let mut gone: FxHashSet<Value> = FxHashSet::default();
         let mut needed: FxHashSet<Value> = FxHashSet::default();
         for (_, _, Candidate { values, sites, chain, leaves }) in ranked {
-            // What others are made from stays, and nothing is made from what goes.
+            // Leaves of other chains stay, and a rematerialized value is no leaf.
             let clash = values.iter().any(|value| needed.contains(value))
                 || leaves.iter().any(|leaf| gone.contains(leaf));
             if clash || gone.len() >= peak.place.excess as usize {
@@ -302,7 +302,8 @@ impl<'a> Analyses<'a> {
         taken
     }
 
-    /// How a value is made again behind the peak with all results of its instruction that are live there, and what that costs.
+    /// Rematerialization of a value after the peak, with all results of its instruction that are live there, and its
+    /// cost.
     fn candidate(&self, peak: &Peak, value: Value) -> Option<(u64, Candidate<'a>)> {
         let instruction = self.maker(value)?;
         let mut values = Vec::new();
@@ -319,7 +320,7 @@ impl<'a> Analyses<'a> {
         Some((cost, Candidate { values, sites, chain: made.chain, leaves: made.leaves }))
     }
 
-    /// The instruction that makes a value and may be run again elsewhere.
+    /// The defining instruction of a value, if it may be executed again elsewhere.
     fn maker(&self, value: Value) -> Option<&'a Instruction> {
         let instruction = self.definitions.instruction(self.function, value)?;
         let fixed = instruction.destinations.iter().any(|destination| destination.fixed.is_some())
@@ -331,7 +332,7 @@ impl<'a> Analyses<'a> {
         (plain && files && stable && price(instruction) <= MOST).then_some(instruction)
     }
 
-    /// Where the uses are that the values reach from the peak; `None` if making them again there gains nothing.
+    /// Uses that the values reach from the peak; `None` if rematerializing there gains nothing.
     fn sites(&self, peak: &Peak, values: &[Value]) -> Option<Vec<Site>> {
         let lives = |block: BlockId| values.iter().any(|&value| self.liveness.is_live_in(block, value));
         let mut reached: FxHashSet<BlockId> = FxHashSet::default();
@@ -364,7 +365,7 @@ impl<'a> Analyses<'a> {
         Some(sites)
     }
 
-    /// Adds what makes a value from what is alive at all sites; `None` if that is too much.
+    /// Adds the instructions that compute a value from values live at all sites; `None` if that is too much.
     fn make(&self, value: Value, sites: &[Site], made: &mut Made<'a>) -> Option<()> {
         let instruction = self.maker(value)?;
         made.cost += price(instruction);
@@ -388,7 +389,7 @@ impl<'a> Analyses<'a> {
         Some(())
     }
 
-    /// True if a value is alive where another is made again, whatever becomes of that. Uniform registers are many.
+    /// True if a value is live at a rematerialization site in any case. Uniform registers are plentiful.
     fn is_at(&self, value: Value, site: Site) -> bool {
         if !self.definitions.is_stable(value) {
             return false;
@@ -402,29 +403,29 @@ impl<'a> Analyses<'a> {
     }
 }
 
-/// Values that may be made again.
+/// Values that may be rematerialized.
 struct Candidate<'a> {
     /// The results.
     values: Vec<Value>,
     sites: Vec<Site>,
-    /// The instructions that make them, in order.
+    /// The instructions that compute them, in order.
     chain: SmallVec<[&'a Instruction; 6]>,
-    /// What they are made from.
+    /// Operands that the chain reads.
     leaves: Vec<Value>,
 }
 
-/// What makes a value again. It is short, since it costs little.
+/// A rematerialization chain. It is short, since its cost is bounded.
 #[derive(Default)]
 struct Made<'a> {
     chain: SmallVec<[&'a Instruction; 6]>,
     /// The results of the chain.
     done: SmallVec<[Value; 8]>,
-    /// What it is made from.
+    /// Operands that the chain reads.
     leaves: Vec<Value>,
     cost: u32,
 }
 
-/// What an instruction costs, in simple ones.
+/// Cost of an instruction, in simple ones.
 fn price(instruction: &Instruction) -> u32 {
     let Opcode::Sass(op) = instruction.opcode else { return 1 };
     match op.info().class(&instruction.mods) {
@@ -433,7 +434,7 @@ fn price(instruction: &Instruction) -> u32 {
     }
 }
 
-/// Makes the values again in the blocks of their sites, each before its first use there.
+/// Rematerializes the values in the blocks of their sites, each before its first use there.
 fn rewrite(function: &mut Function, chosen: &[Chosen]) {
     let mut by_block: FxHashMap<BlockId, Vec<(u32, &Chosen)>> = FxHashMap::default();
     for chosen in chosen {
@@ -446,7 +447,7 @@ fn rewrite(function: &mut Function, chosen: &[Chosen]) {
     for (block, here) in blocks {
         let old = std::mem::take(&mut function.block_mut(block).instructions);
         let mut out = Vec::with_capacity(old.len());
-        // What stands for each value in this block.
+        // Replacement of each value in this block.
         let mut new: FxHashMap<Value, Value> = FxHashMap::default();
         let maker = |value: Value, index: u32| {
             here.iter().find(|(from, chosen)| *from <= index && chosen.values.contains(&value))
@@ -468,7 +469,7 @@ fn rewrite(function: &mut Function, chosen: &[Chosen]) {
     }
 }
 
-/// Runs an instruction again, with new results, if that has not happened yet.
+/// Duplicates an instruction with new results, once.
 fn again(
     function: &mut Function,
     instruction: &Instruction,

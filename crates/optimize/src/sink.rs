@@ -1,11 +1,12 @@
-//! Phases 28 and 69, SinkRemat and OriDoRemat: what only one way of a branch uses is computed on that way.
+//! Phases 28 and 69, SinkRemat and OriDoRemat: sinks computations to the only path that uses them.
 //!
-//! A computation goes down to the block that dominates all its uses, as long as that lies in the same loops: it runs less often
-//! there, and its results take no registers on the other ways. What takes time to arrive stays where it is started early, but for
-//! constants that are used behind a loop only: they would take registers throughout. Sums and the like go down only where that
-//! lengthens the live ranges of no more registers than it shortens. What only another round of a loop uses stays before the branch.
+//! A computation sinks to the block that dominates all its uses, if that is in the same loops: it is executed less
+//! often there, and its results take no registers on other paths. Long-latency instructions stay early, except for
+//! constants that are used only after a loop: they would take registers throughout it. Adds and other cheap
+//! arithmetic sink only where that lengthens the live ranges of no more registers than it shortens. A value used only
+//! in the next iteration of a loop stays before the branch.
 //!
-//! Values that are made again where registers do not suffice are phase 97's.
+//! Rematerialization for register pressure is phase 97's.
 
 use crate::value_facts::is_plain_constant_load;
 use oriole_options::Optimization;
@@ -24,7 +25,7 @@ pub static PASS: Pass = Pass {
     ..Pass::new(|function, _| Outcome::changed_if(run(function)))
 };
 
-/// Moves what it can. In SSA. True if something changed.
+/// Sinks computations. In SSA. True if something changed.
 pub fn run(function: &mut Function) -> bool {
     let branches = function.blocks.iter().any(|block| block.successors.len() > 1);
     if !branches {
@@ -49,7 +50,7 @@ pub fn run(function: &mut Function) -> bool {
     let mut uses = Uses::of_phis(function, &graph);
     let mut moved: TiVec<BlockId, Vec<Instruction>> = ti_vec![Vec::new(); function.blocks.len()];
     let mut changed = false;
-    // From the end, so that what a computation reads can follow it.
+    // From the end, so that the operands of a sunk computation can follow it.
     for &id in cfg.order().iter().rev() {
         let mut going: Vec<(usize, BlockId)> = Vec::new();
         for (index, instruction) in function.block(id).instructions.iter().enumerate().rev() {
@@ -92,16 +93,16 @@ fn finds_any(function: &Function, graph: &Graph<'_>) -> bool {
     })
 }
 
-/// How far a computation may go down.
+/// How far a computation may sink.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
     Nowhere,
-    /// Behind a loop.
+    /// After a loop.
     Far,
     Anywhere,
 }
 
-/// Arithmetic that is through after a few cycles may go anywhere, what is loaded from a constant bank behind a loop.
+/// Short-latency arithmetic may sink anywhere, loads from a constant bank to after a loop.
 fn reach(instruction: &Instruction) -> Reach {
     let reach = match instruction.opcode {
         Opcode::Sass(_) if is_plain_constant_load(instruction) => Reach::Far,
@@ -129,7 +130,7 @@ fn reach(instruction: &Instruction) -> Reach {
     if moves { reach } else { Reach::Nowhere }
 }
 
-/// True if no more registers are read there that nothing else reads from there on than are written.
+/// True if sinking lengthens the live ranges of no more registers than it shortens.
 fn pays(instruction: &Instruction, liveness: &Liveness, place: BlockId) -> bool {
     let mut written = 0;
     instruction.for_each_definition(|_| written += 1);
@@ -142,19 +143,19 @@ fn pays(instruction: &Instruction, liveness: &Liveness, place: BlockId) -> bool 
     longer.len() <= written
 }
 
-/// What is known of the graph.
+/// Control-flow analyses.
 struct Graph<'a> {
     cfg: &'a Cfg,
     dominators: &'a Dominators,
     loops: &'a Loops,
-    /// Blocks with nothing but the way back to the start of a loop. What goes there makes the loop go round by two branches.
+    /// Blocks that only lead back to the start of a loop. Code there would add a second branch to the loop.
     back_edges: TiVec<BlockId, bool>,
 }
 
 impl Graph<'_> {
     /// The last block that dominates both.
     fn common(&self, mut a: BlockId, mut b: BlockId) -> BlockId {
-        // Mostly one is above the other, however far.
+        // Mostly one dominates the other, however far.
         while a != b {
             if self.dominators.dominates(a, b) {
                 return a;
@@ -171,7 +172,7 @@ impl Graph<'_> {
         a
     }
 
-    /// The block below this one to which a computation goes down: where it is used from, in the same loops.
+    /// The block below this one to which a computation sinks: it dominates the uses and is in the same loops.
     fn place_of(&self, from: BlockId, instruction: &Instruction, uses: &Uses) -> Option<BlockId> {
         let reach = reach(instruction);
         if reach == Reach::Nowhere {
@@ -188,7 +189,7 @@ impl Graph<'_> {
         (at != from && (reach == Reach::Anywhere || self.is_behind_a_loop(from, at))).then_some(at)
     }
 
-    /// Whether a loop lies between a block and one that it dominates.
+    /// True if a loop is between a block and one that it dominates.
     fn is_behind_a_loop(&self, from: BlockId, to: BlockId) -> bool {
         let between = |header| {
             self.cfg.position(header) < self.cfg.position(to) && self.dominators.dominates(from, header)
@@ -197,11 +198,11 @@ impl Graph<'_> {
     }
 }
 
-/// For each value the block that dominates all its uses, as far as they are known: from the end on.
+/// For each value the block that dominates all its uses known so far, from the end on.
 struct Uses(TiVec<Value, Option<BlockId>>);
 
 impl Uses {
-    /// The uses by phis, at the ends of the edges that they read on. Those by instructions come after their readers have their places.
+    /// Uses by phis, at the ends of their edges. Uses by instructions are added after their readers are placed.
     fn of_phis(function: &Function, graph: &Graph<'_>) -> Uses {
         let mut uses = Uses(ti_vec![None; function.values.len()]);
         for phi in function.blocks.iter().flat_map(|block| &block.phis) {

@@ -1,14 +1,13 @@
-//! How instructions read their sources: as an integer, a float, a pair. It says what a sign on an operand means, and in
-//! which order operands may be exchanged.
+//! Type of each source of an instruction: integer, float, pair. It defines the meaning of a sign on an operand and
+//! which operands may be swapped.
 //!
-//! It is here because putting a known value in the place of a register needs it. Whether the machine has the form is
-//! asked elsewhere.
+//! It is here because operand folding needs it. Whether the hardware has the form is decided elsewhere.
 
 use oriole_ori::{File, Instruction, Opcode, Pseudo, Source, SourceKind};
 use oriole_sass::info::SourceType;
 use oriole_sass::{Mod, Op};
 
-/// How the source with this index is read: a column of the table of opcodes.
+/// The type of the source with this index: a column of the opcode table.
 pub fn source_type(instruction: &Instruction, index: usize) -> SourceType {
     if let Some(source) = instruction.sources.get(index)
         && matches!(source.kind, SourceKind::True(_))
@@ -26,7 +25,7 @@ pub fn source_type(instruction: &Instruction, index: usize) -> SourceType {
     }
 }
 
-/// A known word as the slot reads it, the signs of the operand applied.
+/// A known word as the slot reads it, with the modifiers of the operand applied.
 pub fn signed_word(slot: SourceType, source: &Source, bits: u32) -> u32 {
     match slot {
         SourceType::Word => {
@@ -53,7 +52,7 @@ pub fn signed_word(slot: SourceType, source: &Source, bits: u32) -> u32 {
     }
 }
 
-/// The instruction with two of its operands exchanged so that it computes the same, or `None` if that is not possible.
+/// The equivalent instruction with two operands swapped, or `None` if that is not possible.
 pub fn exchanged(instruction: &Instruction, first: usize, second: usize) -> Option<Instruction> {
     let Opcode::Sass(op) = instruction.opcode else { return None };
     let (first, second) = (first.min(second), first.max(second));
@@ -94,7 +93,7 @@ pub fn exchanged(instruction: &Instruction, first: usize, second: usize) -> Opti
     Some(other)
 }
 
-/// Comparisons, and what they become when the operands are exchanged.
+/// Comparisons, and their counterparts with swapped operands.
 const REVERSED: [(Mod, Mod); 14] = [
     (Mod::LT, Mod::GT),
     (Mod::GT, Mod::LT),
@@ -152,7 +151,7 @@ pub fn is_plain_permutation(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Sass(Op::PRMT) && instruction.mods.is_empty()
 }
 
-/// A truth table with two of its inputs exchanged; input 0 is the most significant.
+/// A truth table with two of its inputs swapped; input 0 is the most significant.
 pub fn exchange_inputs(table: u8, first: u32, second: u32) -> u8 {
     let (first, second) = (2 - first, 2 - second);
     (0..8u8).fold(0, |result, row| {

@@ -1,5 +1,5 @@
-//! Phase 21, OriStrengthReduce: quotients and remainders by constants become shifts, masks, and multiplications by
-//! scaled reciprocals.
+//! Phase 21, OriStrengthReduce: quotients and remainders by constants become shifts, masks, and multiplies by scaled
+//! reciprocals.
 //!
 //! For a divisor d that is no power of two, m = ceil(2^p / d) with an error `m*d - 2^p` of at most `2^(p-w)` gives
 //! `floor(n / d) = floor(m*n / 2^p)` for every n of w bits (Granlund and Montgomery). Where the smallest such m has one
@@ -45,7 +45,7 @@ pub fn run(function: &mut Function) -> bool {
     changed
 }
 
-/// What is known of each register: the word it holds if its only definition is a constant.
+/// The constant in each register whose only definition is a constant.
 fn constants(function: &Function) -> TiVec<Value, Option<u32>> {
     #[derive(Clone, Copy)]
     enum Known {
@@ -78,7 +78,7 @@ fn constants(function: &Function) -> TiVec<Value, Option<u32>> {
             });
         }
     }
-    // A second definition found late must also undo what copies of it know: chains are followed afterwards.
+    // A second definition found late must also invalidate copies of the value: chains are followed afterwards.
     known
         .iter()
         .map(|&what| {
@@ -134,11 +134,11 @@ fn reducible(instruction: &Instruction, constants: &TiSlice<Value, Option<u32>>)
         (_, false) => i128::from(bits),
         (_, true) => i128::from(bits as i64),
     };
-    // A division by zero keeps the result that the general way gives.
+    // A division by zero keeps the result of the general sequence.
     (divisor != 0).then_some(Division { width, signed, rest, divisor })
 }
 
-/// Writes the sequence; a guard goes on the last copies.
+/// Emits the sequence; a guard is applied to the last copies.
 fn reduce(builder: &mut Builder<'_>, instruction: &Instruction, division: Division) {
     builder.set_origin(instruction.origin);
     let Some(destination) = instruction.destinations.first() else { return };
@@ -188,7 +188,7 @@ fn multiplier(d: u128, width: u32, bits: u32) -> Option<(u128, u32)> {
     })
 }
 
-/// The multiplier less its top bit, and l, for the way that adds the missing bit.
+/// The multiplier without its top bit, and l, for the sequence that adds the missing bit.
 fn long_multiplier(d: u128, width: u32) -> (u128, u32) {
     let l = 128 - (d - 1).leading_zeros();
     // 2^w * (2^l - d) / d + 1, where 2^l - d < d.
@@ -220,7 +220,7 @@ fn divide_32(b: &mut Builder<'_>, n: Value, division: Division) -> Value {
         b.sar(q, sum, k);
         q
     } else if division.signed {
-        // Magnitudes are at most 2^31, so the multiplier of 31-bit numbers serves and one always fits 32 bits.
+        // Magnitudes are at most 2^31, so a 31-bit multiplier suffices and one always fits 32 bits.
         let (m, p) = multiplier(magnitude, 32, 31).unwrap_or((0, 32));
         let [mut high, factor] = [b.r(), b.r()];
         b.mov(factor, m as u32);

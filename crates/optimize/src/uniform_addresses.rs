@@ -1,7 +1,8 @@
-//! Part of phase 74: a sum of a general and a uniform register that only addresses read becomes the base and the uniform
-//! part of these addresses: `[R+UR+imm]`. The addition goes.
+//! Part of phase 74: an add of a general and a uniform register that only addresses read becomes the base and the
+//! uniform part of these addresses: `[R+UR+imm]`. The add is removed.
 //!
-//! A uniform register is written only where the whole warp is, so that it still holds its value wherever the sum did.
+//! A uniform register is written only where the whole warp executes, so it still holds its value wherever the result
+//! of the add did.
 
 use oriole_chip::Chip;
 use oriole_ori::pattern::{Alternative, Contest, Cost, Decisions};
@@ -9,7 +10,7 @@ use oriole_ori::{File, Function, Instruction, Opcode, Source, SourceKind, Value,
 use oriole_sass::Op;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// How an address is written of which a uniform register is a part.
+/// Encodings of an address with a uniform part.
 static UNIFORM_PART: Contest = Contest {
     name: "an address with a uniform part",
     alternatives: &[
@@ -18,7 +19,7 @@ static UNIFORM_PART: Contest = Contest {
     ],
 };
 
-/// A sum of a general and a uniform register, or why its readers cannot take the two.
+/// An add of a general and a uniform register, or why its readers cannot take the two.
 #[derive(Clone, Copy)]
 struct Sum {
     general: Value,
@@ -26,7 +27,7 @@ struct Sum {
     refused: Option<&'static str>,
 }
 
-/// Sums by the value that they define.
+/// Adds by the value that they define.
 type Sums = TiVec<Value, Option<Sum>>;
 
 /// Moves uniform addends into addresses. Outside SSA.
@@ -71,7 +72,7 @@ fn refuse(sums: &mut Sums, value: Value, reason: &'static str) {
     }
 }
 
-/// The sums of a general and a uniform register, each of the three defined once.
+/// The adds of a general and a uniform register, with a single definition of each of the three.
 fn find(function: &Function) -> Sums {
     let mut definitions: TiVec<Value, u32> = ti_vec![0; function.values.len()];
     for instruction in function.blocks.iter().flat_map(|block| &block.instructions) {
@@ -114,7 +115,7 @@ fn sum_defined(i: &Instruction, sums: &Sums) -> Option<Sum> {
     sums[*destination.values.first()?]
 }
 
-/// Refuses the sums that an instruction reads otherwise than as the base of an address which may have a uniform part.
+/// Refuses the adds whose result an instruction reads other than as an address base with an optional uniform part.
 fn check_reader(function: &Function, chip: Chip, i: &Instruction, sums: &mut Sums) {
     let (mut read, mut bases) = (Values::new(), Values::new());
     i.for_each_use(|value| read.extend(sums[value].map(|_| value)));
@@ -142,7 +143,7 @@ fn check_reader(function: &Function, chip: Chip, i: &Instruction, sums: &mut Sum
     }
 }
 
-/// The instruction with sums in its addresses taken apart; `None` if it reads none that may be.
+/// The instruction with adds folded into its addresses; `None` if there are none to fold.
 fn parted(i: &Instruction, sums: &Sums) -> Option<Instruction> {
     let mut made: Option<Instruction> = None;
     for (at, source) in i.sources.iter().enumerate() {

@@ -1,12 +1,14 @@
-//! Part of phase 85: a word that goes into uniform registers several times, or once in each round of a loop, is copied there once.
+//! Part of phase 85: a word that is copied to uniform registers several times, or in each iteration of a loop, is
+//! copied once.
 //!
-//! Lowering copies what an instruction takes from uniform registers right before it, where often only an elected lane is. A
-//! word that is the same in all lanes, and is made where the whole warp is, goes over behind the instruction that makes it; each
-//! place then copies from one uniform register to another, which the allocator mostly saves. A uniform register is written only
-//! where the whole warp is, so that it still holds the word wherever a part of the warp reads it. Constants need no copy at all.
+//! Lowering copies uniform operands right before the instruction, often where only an elected lane executes. A
+//! uniform word that the whole warp computes is instead copied after the instruction that defines it. Each old copy
+//! then copies from one uniform register to another, which the allocator mostly coalesces. A uniform register is
+//! written only where the whole warp executes, so it still holds the word wherever a subset of the warp reads it.
+//! Constants need no copy at all.
 //!
-//! Pairs that are always the same two words, as addresses are, are read where they are. Blocks with products of warp groups have
-//! their own way (`group_descriptors`): descriptors change from product to product, and uniform registers are short there.
+//! Register pairs that always hold the same two words, such as addresses, are read in place. Blocks with `wgmma` use
+//! `group_descriptors` instead: descriptors change from one MMA to the next, and uniform registers are short there.
 
 use crate::definitions::{Definitions, Place};
 use crate::live_dead;
@@ -18,7 +20,7 @@ use oriole_ori::{
 use oriole_sass::Op;
 use rustc_hash::FxHashMap;
 
-/// Most words that are copied once: they live in uniform registers from there to their last place.
+/// Most words that are copied once: they are live in uniform registers up to their last use.
 const MOST: usize = 16;
 
 /// The copies of one word.
@@ -52,7 +54,7 @@ pub fn run(function: &mut Function) -> bool {
     }
     shared.replace_pairs(function);
     for (block, mut copies) in behind {
-        // From the last place on, so that the others stay where they are.
+        // From the last one on, so that the others keep their indices.
         copies.sort_unstable_by(|a, b| b.cmp(a));
         let instructions = &mut function.block_mut(block).instructions;
         for (index, word, shared) in copies {
@@ -68,12 +70,12 @@ pub fn run(function: &mut Function) -> bool {
     changed
 }
 
-/// Uniform registers that stand for others.
+/// Uniform registers that replace others.
 #[derive(Default)]
 struct Shared {
     /// For each copy the register that it copies.
     of: FxHashMap<Value, Value>,
-    /// For each register of a pair its place there and the other register.
+    /// For each register of a pair its position there and the other register.
     partners: FxHashMap<Value, (usize, Value)>,
 }
 
@@ -104,7 +106,7 @@ impl Shared {
     }
 }
 
-/// The pair of registers that an operand names, if it names one.
+/// The register pair that an operand names, if it names one.
 fn pair_of(source: &mut Source) -> Option<&mut Values> {
     let values = match &mut source.kind {
         SourceKind::Values(values) => values,
@@ -131,7 +133,7 @@ fn copied(instruction: &Instruction) -> Option<&Source> {
     instruction.sources.first().filter(|source| copies && !source.negate && !source.invert)
 }
 
-/// Makes constants where they are wanted.
+/// Materializes constants where they are needed.
 fn constants(function: &mut Function, definitions: &Definitions) -> bool {
     let mut found: Vec<(BlockId, usize, u32)> = Vec::new();
     for block in function.block_ids() {
@@ -148,7 +150,7 @@ fn constants(function: &mut Function, definitions: &Definitions) -> bool {
     !found.is_empty()
 }
 
-/// The number that a source is known to be.
+/// The constant that a source is known to be.
 fn constant(function: &Function, definitions: &Definitions, source: &Source) -> Option<u32> {
     match source.kind {
         SourceKind::Zero(_) => Some(0),
@@ -163,7 +165,7 @@ fn constant(function: &Function, definitions: &Definitions, source: &Source) -> 
     }
 }
 
-/// The words that are the same in all lanes and worth a copy of their own, those with most copies first.
+/// The uniform words that are worth a copy of their own, those with most copies first.
 fn find(function: &Function, definitions: &Definitions) -> Vec<Copies> {
     let mut places: FxHashMap<Value, Vec<(BlockId, u32)>> = FxHashMap::default();
     let multiplies = |&block: &BlockId| function.block(block).instructions.iter().any(is_product);

@@ -1,9 +1,9 @@
-//! Part of phase 74: numbers of 64 bits that operations on doubles read are in uniform registers, on chips that do not read
+//! Part of phase 74: 64-bit constants that f64 operations read are in uniform registers, on chips that do not read
 //! pairs of words from constant banks (elsewhere see `literal_pool`).
 //!
-//! A pair of registers more to read costs a cycle: the two banks of registers give one operand of 64 bits at a time.
-//! A uniform register is written only where the whole warp is, where the number is put into general registers as well; what
-//! nobody reads there any more goes. Where only a part of the warp is, the pair stays.
+//! Reading one more register pair costs a cycle: the two register banks deliver one 64-bit operand at a time. A
+//! uniform register is written only where the whole warp executes, at the moves to the general registers, which are
+//! removed if they become dead. Where only a subset of the warp executes, the pair stays.
 
 use crate::literal_pool::{number_of, pair_read, reads_doubles, words_with_numbers};
 use crate::live_dead;
@@ -16,15 +16,15 @@ use oriole_ori::{
 use oriole_sass::Op;
 use rustc_hash::FxHashMap;
 
-/// A number in uniform registers.
+/// A constant in uniform registers.
 struct Number {
     words: [u32; 2],
     uniform: [Value; 2],
-    /// Behind this instruction of the block it is written.
+    /// It is written after this instruction of the block.
     place: (BlockId, usize),
 }
 
-/// Moves the numbers. Outside SSA.
+/// Moves the constants. Outside SSA.
 pub fn run(function: &mut Function, chip: Chip) {
     if chip.reads_long_constants() || !reads_doubles(function) {
         return;
@@ -49,7 +49,7 @@ pub fn run(function: &mut Function, chip: Chip) {
                 let Some(other) = in_uniform(function, chip, instruction, index, uniform) else { continue };
                 *instruction = other;
                 if met.is_none() {
-                    // The place that the other one comes before.
+                    // The later of the two places.
                     let (_, block, at) = low.max(high);
                     known.insert(pair, numbers.len());
                     numbers.push(Number { words: number, uniform, place: (block, at) });
@@ -61,7 +61,7 @@ pub fn run(function: &mut Function, chip: Chip) {
     if numbers.is_empty() {
         return;
     }
-    // From behind, so that the places stay right.
+    // From the end, so that indices stay valid.
     numbers.sort_by_key(|number| std::cmp::Reverse(number.place));
     for Number { words, uniform, place: (block, at) } in numbers {
         let instructions = &mut function.block_mut(block).instructions;
@@ -76,11 +76,11 @@ pub fn run(function: &mut Function, chip: Chip) {
     live_dead::run(function);
 }
 
-/// A place in the order of the blocks: the number of the block there, the block, the instruction.
+/// A program point in RPO: RPO number of the block, the block, the instruction.
 type Place = (usize, BlockId, usize);
 
-/// Where numbers are put into general registers by the whole warp. What is read in one place comes from definitions that
-/// dominate it, so that of two the one that is later in the order of blocks is dominated by the other.
+/// Points where the whole warp moves constants into general registers. Definitions that reach one reader dominate it,
+/// so of two the earlier one in RPO dominates the other.
 fn places(function: &Function, cfg: &Cfg, words: &FxHashMap<Value, u32>) -> FxHashMap<Value, Place> {
     let divergence = Divergence::new(function, cfg);
     let mut places = FxHashMap::default();
@@ -99,7 +99,7 @@ fn places(function: &Function, cfg: &Cfg, words: &FxHashMap<Value, u32>) -> FxHa
     places
 }
 
-/// The instruction with this operand in uniform registers, in the first order of its operands that the machine has.
+/// The instruction with this operand in uniform registers, with the first operand order that has a form.
 fn in_uniform(
     function: &Function,
     chip: Chip,

@@ -1,16 +1,16 @@
-//! Phase 74, ConvertToUniformReg: values that are the same for the whole warp move from R to UR.
+//! Phase 74, ConvertToUniformReg: moves warp-uniform values from R to UR.
 //!
-//! Candidates are unguarded single definitions in blocks that the whole warp executes: loads from constant banks, block
-//! numbers, the rank in the cluster, and operations on nothing but candidates and immediates, on floating numbers where the
-//! chip has a datapath for uniform ones. One is taken if every reader can take it
-//! from UR where it stands (or with operands exchanged): the form table is asked. A reader that could take
-//! one of two keeps the first that fits. What some reader needs in R stays in R, so no copies are made. A word of a constant bank
-//! that is copied is needed in R where it takes a load to get it there: that load is the copy.
+//! Candidates are unguarded single definitions in blocks that the whole warp executes: loads from constant banks,
+//! block ids, the rank in the cluster, and operations on candidates and immediates only; floating-point ones where
+//! the chip has a uniform datapath for them. A candidate is taken if every reader has a form that takes it from UR in
+//! its slot (or with operands swapped). A reader that could take one of two keeps the first that fits. A value that
+//! some reader needs in R stays in R, so no copies are made. A constant-bank word that is copied is needed in R where
+//! only a load gets it there: that load is the copy.
 //!
 //! Values with several definitions are candidates as well, see `uniform_variables`.
 //!
-//! What is moved is written only where the whole warp is, so no reader in a parted block can see a later value. Only
-//! kernels are looked at: a function may be entered by a part of the warp.
+//! Moved values are written only where the whole warp executes, so no reader in a divergent block can see a later
+//! value. Only kernels are considered: a subset of the warp may enter a function.
 
 use crate::slots::exchanged;
 use crate::{uniform_addresses, uniform_numbers, uniform_variables};
@@ -36,7 +36,7 @@ pub static PASS: Pass = Pass {
     ..Pass::new(|function, context| Outcome::changed_if(run(function, context.chip, context.decisions)))
 };
 
-/// Moves what can be moved. True if there may have been something. Outside SSA.
+/// Moves values to uniform registers. True if there may have been some. Outside SSA.
 pub fn run(function: &mut Function, chip: Chip, decisions: Option<&Decisions>) -> bool {
     if !function.is_entry || function.blocks.is_empty() || !chip.has_uniform_datapath() {
         return false;
@@ -60,7 +60,7 @@ pub fn run(function: &mut Function, chip: Chip, decisions: Option<&Decisions>) -
     true
 }
 
-/// Where a value is kept that is the same for the whole warp.
+/// Register file of a warp-uniform value.
 static UNIFORM: Contest = Contest {
     name: "a uniform value",
     alternatives: &[
@@ -84,7 +84,7 @@ fn find(function: &mut Function, chip: Chip) -> Candidates {
     }
     let mut candidates: Candidates = ti_vec![None; count];
     let variables = uniform_variables::find(function, &cfg, &divergence, &definitions);
-    // Most of them are given up again, so that they take no place from the others.
+    // Most of them are dropped again, so they take no slots from the others.
     let mut found = 0;
     for value in variables {
         let source = function.values[value].source;
@@ -118,7 +118,7 @@ fn find(function: &mut Function, chip: Chip) -> Candidates {
     candidates
 }
 
-/// The instruction on the uniform datapath, if all it reads is uniform there; results still named as in R.
+/// The instruction on the uniform datapath, if all its sources are uniform there; results still named as in R.
 fn uniform_form(chip: Chip, instruction: &Instruction, candidates: &Candidates) -> Option<Instruction> {
     let Opcode::Sass(op) = instruction.opcode else { return None };
     let fixed =
@@ -205,7 +205,7 @@ fn uniform_form(chip: Chip, instruction: &Instruction, candidates: &Candidates) 
     Some(uniform)
 }
 
-/// The upper half of a product (`HI`) or all of it (`WIDE`), to which nothing is added.
+/// The upper half of a multiply (`HI`) or all of it (`WIDE`), without an addend.
 fn is_product(instruction: &Instruction, part: Mod) -> bool {
     instruction.opcode == Opcode::Sass(Op::IMAD)
         && instruction.mods.has(part)
@@ -214,7 +214,8 @@ fn is_product(instruction: &Instruction, part: Mod) -> bool {
         && instruction.sources.get(2).is_some_and(|addend| matches!(addend.kind, SourceKind::Zero(_)))
 }
 
-/// The uniform datapath has whole products only: the lower half is named as the upper one until [`rewrite`] gives it a value.
+/// The uniform datapath has wide multiplies only: the lower half is named like the upper one until [`rewrite`] gives
+/// it a value.
 fn widen(product: &mut Instruction) {
     product.mods.remove(Mod::HI);
     product.mods.insert(Mod::WIDE);
@@ -255,7 +256,7 @@ fn drop_unfit(function: &Function, chip: Chip, candidates: &mut Candidates) {
                 }
                 let defines = definition_candidate(instruction, candidates);
                 if defines {
-                    // A definition that moves must still have its form: what it reads may have been given up.
+                    // A definition that moves must still have its form: its operands may have been dropped.
                     let form = uniform_form(chip, instruction, candidates)
                         .map(|form| moved(&form, candidates, true));
                     let whole = instruction.destinations[0].values.iter().all(|v| candidates[*v].is_some());
@@ -276,8 +277,8 @@ fn drop_unfit(function: &Function, chip: Chip, candidates: &mut Candidates) {
     }
 }
 
-/// Gives up what a copy cannot bring into a uniform register, and what of many copies at once goes to a general one: that
-/// would take a move that there is none of otherwise.
+/// Drops values that a copy cannot bring into a uniform register, and sources of parallel copies to general
+/// registers: those would take an additional move.
 fn drop_unfit_copies(function: &Function, copy: &Instruction, candidates: &mut Candidates) {
     for (destination, source) in copy.destinations.iter().zip(&copy.sources) {
         let mut uniform = destination.file == File::UR;
@@ -334,7 +335,7 @@ fn drop_unfit_operands(
     read.iter().for_each(|v| candidates[*v] = None);
 }
 
-/// The instruction with its candidates in UR, in the first order of operands that the machine has.
+/// The instruction with its candidates in UR, with the first operand order that has a form.
 fn fitting(
     function: &Function,
     chip: Chip,
@@ -349,7 +350,7 @@ fn fitting(
         return None;
     }
     if let Opcode::Pseudo(pseudo) = new.opcode {
-        // A copy is a move; a 64-bit sum is split into sums that take one uniform operand second.
+        // A copy is a move; a 64-bit add is split into adds that take one uniform operand second.
         let uniform = |s: &Source| is_uniform(function, candidates, s);
         return match pseudo {
             Pseudo::Copy if matches!(new.destinations[0].file, File::R | File::UR) => Some(new),

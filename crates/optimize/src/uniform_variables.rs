@@ -1,16 +1,16 @@
-//! Part of phase 74: values with several definitions, such as the counter of a loop, that can be in uniform registers.
+//! Part of phase 74: values with several definitions, such as a loop counter, that can be in uniform registers.
 //!
-//! Each definition must be executed by the whole warp, so that no lane is left with an older value, and be an operation that
-//! the uniform datapath may have or a copy. Whether it has it, and whether every reader takes the value, is decided with
-//! the other candidates (`uniform_registers`): what is found here is taken for uniform until then.
+//! Each definition must be executed by the whole warp, so that no lane keeps an older value, and must be a copy or an
+//! operation that the uniform datapath may have. Whether it has it, and whether every reader takes the value, is
+//! decided with the other candidates (`uniform_registers`); until then the values found here are assumed uniform.
 
 use oriole_ori::{Cfg, Divergence, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value};
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
-/// Most values of this kind: they live through loops, where descriptors and bounds need registers, too.
+/// Most values of this kind: they are live through loops, where descriptors and bounds need registers, too.
 const MOST: usize = 12;
 
-/// The values, in the order of their first definitions.
+/// The values, in order of first definition.
 pub fn find(
     function: &Function,
     cfg: &Cfg,
@@ -51,7 +51,7 @@ fn may_be_uniform(instruction: &Instruction) -> bool {
     }
 }
 
-/// True if a copy can bring the source into a uniform register: a constant, or what is in one.
+/// True if a copy can bring the source into a uniform register: it is a constant or in one.
 pub fn fits_copy(function: &Function, source: &Source, candidates: &TiSlice<Value, Option<Value>>) -> bool {
     let plain = !source.negate && !source.absolute && !source.invert && source.fixed.is_none();
     plain
@@ -64,8 +64,8 @@ pub fn fits_copy(function: &Function, source: &Source, candidates: &TiSlice<Valu
         }
 }
 
-/// The copy to general registers and the one to uniform registers that a copy of both kinds becomes, in this order: no
-/// general register is read for a uniform one, so that each reads what it read before.
+/// Splits a mixed copy into one to general and one to uniform registers, in this order: no uniform destination has a
+/// general source, so each reads what it read before.
 pub fn parted(copy: &Instruction, candidates: &TiSlice<Value, Option<Value>>) -> [Option<Instruction>; 2] {
     let mut parts = [false, true].map(|_| {
         let mut part = copy.clone();

@@ -1,8 +1,8 @@
-//! What is known of values: a constant, a word of a constant bank, the address of a variable, another value that is the
-//! same, and how many leading bits are zero or copies of the sign, how many trailing ones are zero.
+//! Facts about values: a constant, a constant-bank word, the address of a variable, another equal value, and counts
+//! of leading zero bits, sign bits and trailing zero bits.
 //!
-//! It is here because copy propagation, folding and algebra share what they learn. A fact is learned from the
-//! defining instruction alone, so a walk in RPO knows everything that comes before.
+//! It is here because copy propagation, folding and algebra share the facts. A fact depends on the defining
+//! instruction alone, so a walk in RPO has the facts of everything before.
 
 use crate::definitions::Definitions;
 use crate::fold;
@@ -15,7 +15,7 @@ use oriole_sass::{Mod, Op, Symbol};
 use smallvec::SmallVec;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// What a value is known to be.
+/// Known content of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Fact {
     /// Nothing.
@@ -27,7 +27,7 @@ pub enum Fact {
     Bank {
         /// Bank number.
         bank: u8,
-        /// Where the offset counts from.
+        /// Base of the offset.
         base: ConstBase,
         /// Offset in bytes.
         offset: i32,
@@ -36,12 +36,12 @@ pub enum Fact {
     Address {
         /// The variable.
         symbol: SymbolId,
-        /// Which word.
+        /// The word of the address.
         part: AddressPart,
         /// Offset in bytes.
         offset: i32,
     },
-    /// The same as another value (of a predicate: or its contrary).
+    /// Equal to another value (of a predicate: or its complement).
     Same {
         /// The other value.
         value: Value,
@@ -53,11 +53,11 @@ pub enum Fact {
 /// Leading and trailing bits of a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bits {
-    /// At least so many leading bits are zero.
+    /// Lower bound of the leading zero bits.
     pub zeros: u8,
-    /// At least so many leading bits are equal; 1 says nothing.
+    /// Lower bound of the equal leading bits; 1 means unknown.
     pub signs: u8,
-    /// At least so many trailing bits are zero.
+    /// Lower bound of the trailing zero bits.
     pub trailing: u8,
 }
 
@@ -65,7 +65,7 @@ impl Bits {
     /// Nothing is known.
     pub const UNKNOWN: Bits = Bits { zeros: 0, signs: 1, trailing: 0 };
 
-    /// Of a known word.
+    /// Bits of a known word.
     #[inline]
     pub fn of(word: u32) -> Bits {
         Bits {
@@ -84,7 +84,7 @@ impl Bits {
         Bits { zeros: 0, signs: signs.clamp(1, 32) as u8, trailing: 0 }
     }
 
-    /// Of a value that may be either.
+    /// Bits of a value that is one of two.
     fn either(self, other: Bits) -> Bits {
         Bits {
             zeros: self.zeros.min(other.zeros),
@@ -104,10 +104,10 @@ impl Bits {
     }
 }
 
-/// What an evaluation of an instruction came to with the facts that there are.
+/// Result of evaluating an instruction with the current facts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Evaluation {
-    /// None was made of the instruction as it is.
+    /// The instruction as it is was not evaluated.
     NotMade,
     /// Its results are not known.
     Unknown,
@@ -117,9 +117,9 @@ pub enum Evaluation {
 pub struct ValueFacts {
     facts: TiVec<Value, Fact>,
     bits: TiVec<Value, Bits>,
-    /// How many trailing bits of the addresses of variables are zero.
+    /// Trailing zero bits of the addresses of variables.
     alignments: TiVec<SymbolId, u8>,
-    /// Some single is a sum with `-0`.
+    /// Some f32 value is an add of `-0`.
     signed_singles: bool,
 }
 
@@ -135,25 +135,25 @@ impl ValueFacts {
         }
     }
 
-    /// False if no instruction that was learned from writes a sign on a single, see [`is_signed_single`].
+    /// False if no instruction seen so far applies a sign to an f32 value, see [`is_signed_single`].
     #[inline]
     pub fn has_signed_singles(&self) -> bool {
         self.signed_singles
     }
 
-    /// What is known of the results of an instruction.
+    /// Facts about the results of an instruction.
     pub fn of_results(&self, instruction: &Instruction) -> SmallVec<[(Fact, Bits); 2]> {
         let mut results = SmallVec::new();
         instruction.for_each_definition(|value| results.push((self.of(value), self.bits(value))));
         results
     }
 
-    /// How many trailing bits of the address of a variable are zero.
+    /// Trailing zero bits of the address of a variable.
     pub fn alignment(&self, symbol: SymbolId) -> u8 {
         self.alignments.get(symbol).copied().unwrap_or(0)
     }
 
-    /// What is known of a value.
+    /// The fact about a value.
     #[inline]
     pub fn of(&self, value: Value) -> Fact {
         self.facts.get(value).copied().unwrap_or_default()
@@ -179,7 +179,7 @@ impl ValueFacts {
         }
     }
 
-    /// Of the lower word of an address.
+    /// Bits of the lower word of an address.
     fn address_bits(&self, symbol: SymbolId, offset: i32) -> Bits {
         Bits::UNKNOWN.with_trailing(self.alignment(symbol).min(offset.trailing_zeros() as u8))
     }
@@ -192,7 +192,7 @@ impl ValueFacts {
         self.kind_bits(&source.kind)
     }
 
-    /// The same, whatever signs are written on it.
+    /// Bits of a source kind, without sign modifiers.
     fn kind_bits(&self, kind: &SourceKind) -> Bits {
         match kind {
             SourceKind::Values(values) if values.len() == 1 => self.bits(values[0]),
@@ -223,7 +223,7 @@ impl ValueFacts {
         }
     }
 
-    /// The bits of a 64-bit integer operand. An immediate there has no width that all agree on and tells nothing.
+    /// The bits of a 64-bit integer operand. The width of an immediate there is ambiguous, so it is unknown.
     pub fn source_long(&self, source: &Source) -> Option<u64> {
         match source.kind {
             SourceKind::Imm(0) => Some(0),
@@ -241,7 +241,7 @@ impl ValueFacts {
         true
     }
 
-    /// What a stable value that is copied stands for: the fact that the copy gets.
+    /// The fact for a copy of a stable value.
     pub fn copied(&self, definitions: &Definitions, value: Value) -> Fact {
         match self.of(value) {
             Fact::Unknown if definitions.is_stable(value) => Fact::Same { value, invert: false },
@@ -274,12 +274,12 @@ impl ValueFacts {
         }
     }
 
-    /// Learns from a phi; true if something new came out.
+    /// Learns from a phi; true if there is a new fact.
     pub fn learn_phi(&mut self, definitions: &Definitions, phi: &Phi) -> bool {
         let mut common: Option<Fact> = None;
         let mut bits: Option<Bits> = None;
         for (_, source) in &phi.sources {
-            // What comes back round a loop unchanged says nothing.
+            // A loop-carried source that is the phi itself adds nothing.
             if source.value() == Some(phi.destination) {
                 continue;
             }
@@ -308,13 +308,13 @@ impl ValueFacts {
             self.bits[phi.destination] = bits;
         }
         match common {
-            // Banks and addresses would have to be loaded where the phi stands.
+            // Banks and addresses would have to be loaded at the phi.
             Some(fact @ (Fact::Word(_) | Fact::Same { .. })) => self.note(definitions, phi.destination, fact),
             _ => false,
         }
     }
 
-    /// Learns from an instruction; true if something new came out. `results` says whether it was evaluated already.
+    /// Learns from an instruction; true if there is a new fact. `results` holds its evaluation, if there was one.
     pub fn learn(
         &mut self,
         function: &Function,
@@ -387,7 +387,7 @@ impl ValueFacts {
         new
     }
 
-    /// What the one or two words of a result are equal to.
+    /// The facts for the one or two words of a result.
     fn result_words(
         &self,
         function: &Function,
@@ -402,10 +402,10 @@ impl ValueFacts {
                 if values.len() == 1 && instruction.sources.len() == 1 =>
             {
                 let fact = self.of_source(definitions, &instruction.sources[0]);
-                // A general register may copy a uniform one, but the one cannot stand for the other everywhere.
+                // A general register may copy a uniform one, but the uniform one cannot replace it everywhere.
                 match fact {
                     Fact::Same { value, .. } if function.file(value) != destination.file => return None,
-                    // A constant or address belongs to the general file; elsewhere it is loaded by other means.
+                    // A constant or address belongs to the general file; other files load it differently.
                     Fact::Bank { .. } | Fact::Address { .. } if destination.file != File::R => return None,
                     fact => [fact, Fact::Unknown],
                 }
@@ -473,7 +473,7 @@ impl ValueFacts {
         }
     }
 
-    /// A truth table of which only one input counts.
+    /// A truth table that depends on one input only.
     fn learn_predicate(&mut self, definitions: &Definitions, instruction: &Instruction) -> bool {
         let mut new = false;
         for (index, destination) in instruction.destinations.iter().enumerate() {
@@ -497,7 +497,7 @@ impl ValueFacts {
         new
     }
 
-    /// A sum of one word and nothing does not carry.
+    /// An add with a single nonzero word does not carry.
     fn learn_carry(&mut self, definitions: &Definitions, instruction: &Instruction) -> bool {
         let [_, carry] = instruction.destinations.as_slice() else { return false };
         let is_zero = |source: &&Source| matches!(source.kind, SourceKind::Zero(_));
@@ -580,7 +580,7 @@ impl ValueFacts {
         }
     }
 
-    /// How many trailing bits of a source are zero, whatever its sign.
+    /// Trailing zero bits of a source, whatever its sign.
     fn trailing_zeros(&self, instruction: &Instruction, index: usize) -> u8 {
         match instruction.sources.get(index) {
             Some(source) if !source.invert && !source.absolute && source.suffixes.is_empty() => {
@@ -620,7 +620,7 @@ impl ValueFacts {
     }
 }
 
-/// A sum of a single and `-0`, which is that single with the sign that is written on it.
+/// True for an add of an f32 value and `-0`, which is that value with its sign modifier applied.
 pub fn is_signed_single(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Sass(Op::FADD)
         && matches!(
@@ -629,7 +629,7 @@ pub fn is_signed_single(instruction: &Instruction) -> bool {
         )
 }
 
-/// A load of one or two words from a fixed place of a constant bank.
+/// A load of one or two words from a fixed location of a constant bank.
 pub fn is_plain_constant_load(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Sass(Op::LDC)
         && instruction.guard.is_none()
@@ -646,7 +646,7 @@ pub fn uses_input(table: u8, input: usize) -> bool {
     (table & low_rows) != (table >> (1 << shift)) & low_rows
 }
 
-/// What a load of less than a word leaves in the upper part of the register.
+/// The bits that a load of less than a word leaves in the upper part of the register.
 fn loaded_bits(load: &Instruction) -> Bits {
     let has = |name: Mod| load.mods.has(name);
     if has(Mod::U8) {
@@ -662,7 +662,7 @@ fn loaded_bits(load: &Instruction) -> Bits {
     }
 }
 
-/// Numbers of threads and blocks have bounds.
+/// Bounds of thread and block ids.
 fn special_register_bits(read: &Instruction) -> Bits {
     match read.sources.first().map(|source| &source.kind) {
         Some(SourceKind::Symbol(Symbol::SR_LANEID)) => Bits::zeros(27),
@@ -682,7 +682,7 @@ fn logic_zeros(table: u8, zeros: [u8; 3]) -> u8 {
             best = best.max(zeros);
         }
     }
-    // Where all inputs are zero, so is the result, if the table says so.
+    // If all inputs are zero, so is the result, unless the table says otherwise.
     if table & 1 == 0 {
         let used = (0..3).filter(|&input| uses_input(table, input));
         best = best.max(used.map(|input| zeros[input]).min().unwrap_or(32));

@@ -1,11 +1,12 @@
-//! Phase 64: loads of words that lie beside each other in shared memory become one load of 64 or 128 bits.
+//! Phase 64: loads of adjacent words in shared memory become one load of 64 or 128 bits.
 //!
-//! A load takes its turn in the queue to memory whatever its width, and products of matrices that are staged in shared memory read
-//! little else. The wide load stands where the first of the narrow ones did, within a block, where nothing between them may
-//! write shared memory or wait for who does. Its address must be a multiple of its size: that is what facts of the
-//! values tell, and the alignment of the variable, which the layout of the kernel keeps (`oriole_ori::shared_alignment`).
+//! A load takes one slot in the memory queue whatever its width, and GEMM kernels that stage tiles in shared memory
+//! read little else. The wide load replaces the first of the narrow ones, within a block, where nothing between them
+//! may write shared memory or wait for a writer. Its address must be a multiple of its size: the facts about values
+//! show that, and the alignment of the variable, which the layout of the kernel keeps
+//! (`oriole_ori::shared_alignment`).
 //!
-//! Loads that are far apart stay, since all words of a wide one are in registers until the last is read.
+//! Loads that are far apart stay, since all words of a wide load are in registers until the last one is read.
 
 use crate::definitions::Definitions;
 use crate::gvn_cse::{disturbs_memory, is_plain_load};
@@ -39,7 +40,7 @@ struct Load {
     words: usize,
 }
 
-/// Loads of which the addresses differ by their offsets alone, and between which nothing disturbs memory.
+/// Loads whose addresses differ only in their offsets, with no memory disturbance between them.
 struct Group {
     /// The address of all of them, without an offset.
     address: Address,
@@ -59,7 +60,7 @@ pub fn run(function: &mut Function) -> bool {
     for id in Cfg::new(function).order().to_vec() {
         let mut here = false;
         for group in groups(&function.block(id).instructions) {
-            // What is known of addresses is asked for where there is something to join: most kernels have nothing.
+            // Facts are computed only where there are loads to merge: most kernels have none.
             let facts = facts.get_or_insert_with(|| known(function));
             let alignment = alignment(facts, &group.address);
             for joined in joined(group.loads, alignment) {
@@ -75,7 +76,7 @@ pub fn run(function: &mut Function) -> bool {
     changed
 }
 
-/// What is known of all values.
+/// Facts about all values.
 fn known(function: &Function) -> ValueFacts {
     let definitions = Definitions::in_ssa(function);
     let mut facts = ValueFacts::new(function);
@@ -115,7 +116,7 @@ fn groups(instructions: &[Instruction]) -> Vec<Group> {
     closed
 }
 
-/// May change what is in shared memory, or wait until somebody else did.
+/// True if it may change shared memory, or waits until another thread may have.
 fn disturbs_shared(instruction: &Instruction) -> bool {
     let elsewhere = instruction.memory.is_some_and(|memory| {
         !memory.ordered
@@ -144,14 +145,14 @@ fn loaded(instruction: &Instruction) -> Option<(&Address, usize)> {
     }
 }
 
-/// How many trailing bits of an address without an offset are zero.
+/// Trailing zero bits of an address without its offset.
 fn alignment(facts: &ValueFacts, address: &Address) -> u32 {
     let values = address.base.iter().chain(&address.uniform);
     let parts = values.map(|&value| facts.bits(value).trailing);
     parts.chain(address.symbol.map(|symbol| facts.alignment(symbol))).min().unwrap_or(32).into()
 }
 
-/// Which of the loads become one.
+/// Groups of loads that become one.
 fn joined(mut loads: Vec<Load>, alignment: u32) -> Vec<Joined> {
     loads.sort_by_key(|load| (load.offset, load.at));
     let mut found = Vec::new();
@@ -171,7 +172,7 @@ fn joined(mut loads: Vec<Load>, alignment: u32) -> Vec<Joined> {
     found
 }
 
-/// How many of the first loads are one of so many words.
+/// Count of leading loads that form one load of `words` words.
 fn beside(loads: &[Load], words: usize, alignment: u32) -> Option<usize> {
     let bytes = words as i64 * WORD;
     let first = &loads[0];
@@ -195,7 +196,7 @@ fn beside(loads: &[Load], words: usize, alignment: u32) -> Option<usize> {
     (count > 1 && end == first.offset + bytes && near).then_some(count)
 }
 
-/// Puts the loads in the place of the first of them; the others are left without results.
+/// Replaces the first of the loads by the wide one; the others are left without results.
 fn join(instructions: &mut [Instruction], joined: &Joined) {
     let values: Values =
         joined.loads.iter().flat_map(|&at| instructions[at].destinations[0].values.clone()).collect();
@@ -211,7 +212,7 @@ fn join(instructions: &mut [Instruction], joined: &Joined) {
     load.destinations.push(oriole_ori::Destination::new(oriole_ori::File::R, values));
 }
 
-/// A load whose words another one loads.
+/// A load whose words another load provides.
 fn is_gone(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Sass(Op::LDS) && instruction.destinations.is_empty()
 }

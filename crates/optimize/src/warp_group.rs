@@ -1,24 +1,24 @@
-//! Products of a warp group whose old sums do not count: what feeds them need not be there.
+//! `wgmma` whose old accumulators do not count: their definitions are not needed.
 //!
-//! A product adds to its accumulators where a uniform predicate holds. Where it is known not to hold, or the accumulators are
-//! zeros, the old sums are `RZ` and the predicate is `!UPT`, so that nothing is moved into them before.
+//! An MMA adds to its accumulators where a uniform predicate holds. Where it is known to be false, or the
+//! accumulators are zero, they become `RZ` and the predicate `!UPT`, so that nothing is moved into them before.
 
 use crate::value_facts::ValueFacts;
 use oriole_ori::{File, Instruction, Opcode, Source, SourceKind};
 use oriole_sass::{Class, Unit};
 
-/// True for a product of a warp group.
+/// True for a `wgmma`.
 pub fn is_product(i: &Instruction) -> bool {
     matches!(i.opcode, Opcode::Sass(op) if op.info().class(&i.mods) == Class::Group)
 }
 
-/// True for a product whose sum is in tensor memory.
+/// True for an MMA whose accumulators are in tensor memory.
 pub fn is_tensor_product(i: &Instruction) -> bool {
     matches!(i.opcode, Opcode::Sass(op)
         if op.info().class(&i.mods) == Class::Bulk && op.info().units.contains(&Unit::Tensor))
 }
 
-/// Where the predicate of a product stands: the first operand of one register. The old sums come before it.
+/// Index of the predicate of an MMA: the first operand of one register. The accumulators come before it.
 fn predicate_of(i: &Instruction) -> Option<usize> {
     i.sources.iter().position(|source| match &source.kind {
         SourceKind::Values(values) => values.len() == 1,
@@ -26,7 +26,7 @@ fn predicate_of(i: &Instruction) -> Option<usize> {
     })
 }
 
-/// Puts what is known of the predicate and of the old sums into a product; true if it changed.
+/// Folds facts about the predicate and the accumulators into an MMA; true if it changed.
 pub fn known_operands(facts: &ValueFacts, i: &mut Instruction) -> bool {
     if is_tensor_product(i) {
         let at = predicate_of(i);
@@ -53,7 +53,7 @@ pub fn known_operands(facts: &ValueFacts, i: &mut Instruction) -> bool {
     changed
 }
 
-/// Puts what is known of a predicate in its place; true if it was.
+/// Folds a known predicate; true if it was known.
 fn known_predicate(facts: &ValueFacts, adds: &mut Source) -> bool {
     let SourceKind::Values(values) = &adds.kind else { return false };
     let Some(word) = facts.word(values[0]) else { return false };

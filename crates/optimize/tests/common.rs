@@ -1,4 +1,4 @@
-//! Random functions for the pass tests, and the comparison of what they do before and after.
+//! Random functions for the pass tests, and the comparison of their behaviour before and after.
 
 #[path = "../../legalize/tests/evaluator/mod.rs"]
 pub mod evaluator;
@@ -11,7 +11,7 @@ use oriole_ori::{
 use oriole_sass::{Mod, Op, Symbol};
 use typed_index_collections::ti_vec;
 
-/// A small deterministic source of numbers (xorshift).
+/// A small deterministic random number generator (xorshift).
 pub struct Dice(u64);
 
 impl Dice {
@@ -32,7 +32,7 @@ impl Dice {
 }
 
 /// A raw function: registers written many times, guarded writes, any control flow. Every register is written in the
-/// entry; thread number, block number and constants are its inputs.
+/// entry; thread id, block id and constants are its inputs.
 pub fn random_function(seed: u64) -> Function {
     let mut dice = Dice::new(seed);
     let mut function = Function { is_entry: true, ..Function::default() };
@@ -100,7 +100,7 @@ pub fn random_function(seed: u64) -> Function {
                 b.branch(guard, to, other);
             }
         }
-        // What is computed must be seen.
+        // Results must be observable.
         if function.block(id).successors.is_empty() {
             let exit = function.block_mut(id).instructions.pop().expect("the exit");
             let mut b = Builder::new(&mut function, id, Origin(id.0));
@@ -126,7 +126,7 @@ pub fn world(schedule: u64) -> World {
     World { lanes: 4, schedule, fuel: 6000, ..World::default() }
 }
 
-/// What two runs did must agree as far as both went.
+/// Two runs must agree as far as both went.
 pub fn assert_same(before: &Outcome, after: &Outcome, what: &str) {
     for (lane, (old, new)) in before.stores.iter().zip(&after.stores).enumerate() {
         let common = old.len().min(new.len());
@@ -145,7 +145,7 @@ pub fn assert_verified(function: &Function, form: Form, what: &str) {
     }
 }
 
-/// A world that also checks what divergence analysis says of the function.
+/// A world that also checks the results of divergence analysis.
 pub fn checking_world(function: &Function, schedule: u64) -> World {
     let cfg = Cfg::new(function);
     let divergence = Divergence::new(function, &cfg);

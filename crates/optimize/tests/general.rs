@@ -1,4 +1,4 @@
-//! The passes that rewrite instructions: small functions before and after, and random ones that keep their meaning.
+//! The passes that rewrite instructions: small functions before and after, and semantics of random ones.
 
 use crate::common::*;
 use expect_test::{Expect, expect};
@@ -15,7 +15,7 @@ use oriole_ori::{
 use oriole_sass::{Mod, Op, Symbol};
 use typed_index_collections::ti_vec;
 
-/// All that linear replacement can be asked for.
+/// All options of linear replacement.
 const FUSED: linear_replacement::Wants = linear_replacement::Wants { contraction: true, folding: true };
 
 /// Runs the general optimizations with all options as they are by default.
@@ -24,7 +24,7 @@ fn general_in(function: &mut Function, form: Form) -> Outcome {
     general_optimize::run(function, &PassContext { chip: Chip::SM_90, form, options, decisions: None })
 }
 
-/// The same on a chip with integers of 64 bits.
+/// General optimizations on a chip with 64-bit integers.
 fn general_with_long_integers(function: &mut Function) {
     let options = &Options::default().passes();
     let chip = "sm_120".parse().expect("a chip");
@@ -101,7 +101,8 @@ b0:
     );
 }
 
-/// A number of 64 bits is an operand if it is a word with its sign; unsigned ones are compared with positive words only.
+/// A 64-bit constant is an operand if it is a sign-extended word; unsigned ones are compared with positive words
+/// only.
 #[test]
 fn words_are_operands_of_64_bits() {
     check(
@@ -663,7 +664,8 @@ b5:
     );
 }
 
-/// After SSA the copies at the end of the block before a loop write what its instructions read: a product of one of these stays.
+/// After SSA the copies at the end of a preheader write operands of its instructions: a multiply of one of these
+/// stays.
 #[test]
 fn what_a_copy_before_the_loop_writes_is_not_there_before_it() {
     let text = "
@@ -796,20 +798,20 @@ b2:
 
 // Random functions.
 
-/// Seeds of random functions; `OPTIMIZE_SEEDS` asks for more of them.
+/// Seeds of random functions; `OPTIMIZE_SEEDS` sets another count.
 fn seeds(count: u64) -> std::ops::Range<u64> {
     let asked = std::env::var("OPTIMIZE_SEEDS").ok().and_then(|text| text.parse().ok());
     0..asked.unwrap_or(count)
 }
 
-/// What a random function works on.
+/// Values that a random function works on.
 struct Pool {
     words: Vec<Value>,
     predicates: Vec<Value>,
     pairs: Vec<[Value; 2]>,
 }
 
-/// A raw function with all kinds of integer operations, constants among the operands more often than not.
+/// A raw function with all kinds of integer operations, mostly with constants among the operands.
 fn random_arithmetic(seed: u64) -> Function {
     let mut dice = Dice::new(seed);
     let mut function = Function { is_entry: true, ..Function::default() };
@@ -1013,7 +1015,7 @@ fn random_operation(b: &mut Builder<'_>, dice: &mut Dice, pool: &Pool) {
             }
         }
         21 => {
-            // A word extended, with sign or without.
+            // An extended word, zero-extended or sign-extended.
             let x = dice.pick(&pool.words);
             b.mov(pair[0], x);
             if dice.roll(2) == 0 {
@@ -1049,7 +1051,7 @@ fn arithmetic_world(seed: u64) -> evaluator::World {
     world
 }
 
-/// Runs the bundle. What it calls a fixed point must be one: another run finds nothing.
+/// Runs the bundle. Its fixed point must be one: another run finds nothing.
 fn fold(function: &mut Function, form: Form) {
     if general_in(function, form) == Outcome::FixedPoint {
         let before = function.clone();
@@ -1096,7 +1098,7 @@ fn random_arithmetic_keeps_its_meaning() {
         step(&function, Form::Assigned, "folding after SSA");
         let _ = hoist_invariants::run(&mut function, Form::Assigned);
         step(&function, Form::Assigned, "hoisting after SSA");
-        // The order of passes plays no part.
+        // The order of passes does not matter.
         let mut other = folded;
         let _ = gvn_cse::run(&mut other);
         reassociate::run(&mut other, Chip::SM_90);
@@ -1108,7 +1110,7 @@ fn random_arithmetic_keeps_its_meaning() {
     assert!(sizes[1] < sizes[0], "{} instructions became {}", sizes[0], sizes[1]);
 }
 
-/// Passes that may keep the fixed point of the bundle, in the order in which they act.
+/// Passes that may keep the fixed point of the bundle, in pipeline order.
 const KEEPERS: [&Pass; 5] = [
     &linear_replacement::PASS,
     &hoist_invariants::PASS,
@@ -1166,7 +1168,7 @@ fn random_control_flow_keeps_its_meaning() {
     assert!(sunk > 10, "something goes down in {sunk} of them");
 }
 
-/// A half that was taken out of a register is read there, and two roundings that are joined are one.
+/// An extracted half is read from its source, and two packed roundings are one.
 #[test]
 fn halves_are_read_where_they_are() {
     check(
@@ -1199,8 +1201,8 @@ b0:
     );
 }
 
-/// Halves of a product that are near each other are one product. Others are not: an addend, halves that are far from each other, a second
-/// upper half.
+/// Halves of a multiply that are close to each other become one wide multiply. Others do not: one with an addend,
+/// halves that are far apart, a second upper half.
 #[test]
 fn halves_of_a_product_are_made_at_once() {
     check(
@@ -1266,7 +1268,8 @@ b0:
     );
 }
 
-/// A number and a carry that is compared is the carry. A sum of one word does not carry, and a known carry is a number.
+/// A constant plus a carry that is then compared is the carry. An add of one word does not carry, and a known carry
+/// is a constant.
 #[test]
 fn carries_are_read_where_they_are() {
     check(
@@ -1328,7 +1331,8 @@ b0:
     );
 }
 
-/// Signs of halves are written on operands. A sign of the other half does not count, one of both halves does where both are read.
+/// Signs of f16x2 halves become operand modifiers. A sign of the half that is not read does not count; signs of both
+/// halves do where both are read.
 #[test]
 fn signs_of_halves_are_written_on_operands() {
     check(
@@ -1378,7 +1382,7 @@ b0:
     );
 }
 
-/// What is a multiple of a power of two has no bits below it, whatever it is chosen from.
+/// A multiple of a power of two has zero bits below it, whichever value is selected.
 #[test]
 fn bits_below_a_power_of_two_are_zero() {
     check(
@@ -1410,7 +1414,7 @@ b0:
     );
 }
 
-/// A guarded operation is a common one where guard and old value are the same, and only there.
+/// A guarded operation is redundant only where guard and old value are equal.
 #[test]
 fn guarded_operations_are_numbered_with_their_old_values() {
     check(
@@ -1451,7 +1455,7 @@ b0:
     );
 }
 
-/// Halves that a loop carries and only joins are carried as one word.
+/// Halves that a loop carries and only packs are carried as one word.
 #[test]
 fn joined_phis_are_a_phi() {
     check(
@@ -1492,7 +1496,7 @@ b2:
     );
 }
 
-/// A product that is added to several pairs is made anew with each sum: one instruction in the place of two.
+/// A multiply that is added to several pairs is duplicated into each add: one instruction instead of two.
 #[test]
 fn a_shared_product_is_added_where_it_is_made() {
     check(
@@ -1552,8 +1556,8 @@ b0:
     );
 }
 
-/// What only one way uses is computed there, operands that nothing else reads along with it; what takes time stays, and what a loop
-/// uses does not go into it.
+/// A computation that only one path uses sinks there, along with operands without other readers. Long-latency
+/// instructions stay, and nothing sinks into a loop.
 #[test]
 fn computations_go_down_to_the_branch_that_uses_them() {
     check(
@@ -1615,7 +1619,7 @@ b5:
     );
 }
 
-/// What only the next round of a loop uses is computed before the branch: the block on the way back has nothing else in it.
+/// A value used only in the next iteration of a loop is computed before the branch: the latch has nothing else in it.
 #[test]
 fn computations_for_the_next_round_stay_before_the_branch() {
     let text = "
@@ -1638,8 +1642,8 @@ b3:
     assert_eq!(before, function.to_string());
 }
 
-/// A pair from a constant bank that is only added to products of words is an operand of those on chips that read it there, and a
-/// number that was a factor takes one register for all of them. A pair with another reader stays.
+/// A pair from a constant bank that is only an addend of wide multiplies becomes their operand on chips that read it
+/// there; an immediate factor takes one register for all of them. A pair with another reader stays.
 #[test]
 fn pairs_of_constants_are_addends_of_products() {
     let text = "
@@ -1686,7 +1690,8 @@ b0:
     .assert_eq(&run("sm_86").expect("something changes"));
 }
 
-/// A register that nothing has written may be taken for zero, and a wait whose lanes turn out to be all of the warp says so.
+/// A register that was never written may be taken for zero, and a mask that turns out to be all lanes becomes the
+/// whole-warp form.
 #[test]
 fn undefined_operands_are_zero_and_whole_masks_are_told() {
     check(
@@ -1718,8 +1723,8 @@ b0:
     );
 }
 
-/// A loop keeps no more predicates throughout than leave it some for itself; the comparisons of the others stay in it. Of a long
-/// loop one constant in so many instructions stays, too.
+/// A loop keeps few enough predicates live throughout to leave some for its own conditions; the other comparisons
+/// stay in it. In a long loop some constants stay, too.
 #[test]
 fn loops_keep_few_predicates_and_constants() {
     let comparisons: String =
@@ -1751,7 +1756,7 @@ b2:
     check(
         |function| {
             hoist(function);
-            // What fills the loop is not shown.
+            // The filler of the loop is not shown.
             for block in &mut function.blocks {
                 block.instructions.retain(|i| i.opcode != oriole_ori::Opcode::Sass(Op::STS));
             }
@@ -1782,7 +1787,7 @@ b2:
     );
 }
 
-/// Halves that are packed and taken apart again are shifted where they were.
+/// Halves that are packed and unpacked again are shifted in their source.
 #[test]
 fn halves_are_shifted_where_they_were() {
     check(
@@ -1819,7 +1824,7 @@ b0:
     );
 }
 
-/// A sum with zero that clamps its operand is part of the operation that gives that, if nothing else reads it.
+/// An add of zero that clamps its operand is fused into the operation that computes it, if nothing else reads that.
 #[test]
 fn results_are_clamped_where_they_are_made() {
     check(
@@ -1854,8 +1859,8 @@ b0:
     );
 }
 
-/// On a chip whose operations read no constants a copy of one that was loaded is read as the original, too; and a load that is used
-/// behind a loop only goes behind it.
+/// On a chip whose operations read no constants, copies of a loaded constant are propagated too; a load that is used
+/// only after a loop sinks to after it.
 #[test]
 fn loaded_constants_are_copied_and_kept_no_longer_than_needed() {
     check(

@@ -1,4 +1,4 @@
-//! The passes after SSA: uniform registers and back copy propagation keep what random functions do.
+//! The passes after SSA: uniform registers and back copy propagation preserve the semantics of random functions.
 
 use crate::common::*;
 use expect_test::{Expect, expect};
@@ -42,7 +42,7 @@ fn random_functions_keep_their_meaning() {
     assert!(copies_after < copies_before, "{copies_before} copies before, {copies_after} after");
 }
 
-/// What becomes uniform in a function for sm_90.
+/// Prints the values that become uniform in a function for sm_90.
 fn check_uniform(text: &str, expected: &Expect) {
     let mut function = parse(text).unwrap();
     uniform_registers::run(&mut function, Chip::SM_90, None);
@@ -50,8 +50,8 @@ fn check_uniform(text: &str, expected: &Expect) {
     expected.assert_eq(&function.to_string());
 }
 
-/// What is computed from a parameter only, products and their upper halves included, and readers that take a uniform register
-/// elsewhere than where it stands.
+/// Values computed from parameters only become uniform, multiplies and their upper halves included, and readers that
+/// take a uniform register in another slot.
 #[test]
 fn what_is_computed_from_parameters_becomes_uniform() {
     let text = "
@@ -91,7 +91,7 @@ b0:
     );
 }
 
-/// A whole product of uniform factors is uniform.
+/// A wide multiply of uniform factors is uniform.
 #[test]
 fn whole_products_become_uniform() {
     let text = "
@@ -124,7 +124,7 @@ b0:
     );
 }
 
-/// Floating numbers of parameters are uniform where the chip has a datapath for them.
+/// Floating-point values of parameters are uniform where the chip has a uniform datapath for them.
 #[test]
 fn floats_become_uniform_where_the_chip_has_them() {
     let text = "
@@ -212,7 +212,7 @@ b0:
     .assert_eq(&function.to_string());
 }
 
-/// Makes values again with the same budget everywhere.
+/// Rematerializes values with the same budget everywhere.
 fn made_again(function: &mut Function, budget: u32) -> bool {
     let general = function.blocks.iter().map(|_| budget).collect();
     rematerialize::run(function, &Budget { general, predicates: 6 })
@@ -260,7 +260,7 @@ b2:
   STS [r5], r3 mem(shared w) ; 12
   EXIT ; 13
 ";
-    // What fits stays as it is.
+    // A function that fits does not change.
     let mut function = parse(text).unwrap();
     assert!(!made_again(&mut function, 5));
     assert!(made_again(&mut function, 3));
@@ -291,7 +291,7 @@ b2:
     .assert_eq(&function.to_string());
 }
 
-/// What a value was made from has changed since: the old one is gone, so the value lives on.
+/// The operand of a value has changed since: its old content is gone, so the value stays live.
 #[test]
 fn nothing_is_made_again_from_what_has_changed() {
     let text = "
@@ -313,8 +313,8 @@ b2:
     assert!(!made_again(&mut function, 1), "{function}");
 }
 
-/// Only what is missing counts: where a part of a function has fewer registers, what lives through that part is made again, and
-/// predicates beyond their number take registers as well.
+/// Only the excess counts: where a part of a function has fewer registers, values live through that part are
+/// rematerialized, and predicates beyond their limit take general registers as well.
 #[test]
 fn each_block_has_its_own_budget_and_predicates_count() {
     let text = "
@@ -350,8 +350,8 @@ b2:
     );
 }
 
-/// Where two blocks have too many values, the one that lacks more registers comes first: what is made again behind it leaves the other as
-/// well. Of places in a block that lack as many the last counts.
+/// Where two blocks have too many live values, the one with the larger excess comes first: rematerialization after it
+/// relieves the other as well. Of points in a block with the same excess, the last counts.
 #[test]
 fn values_are_made_again_first_where_most_registers_are_missing() {
     let text = "
@@ -387,7 +387,7 @@ b4:
     assert_eq!(ends(2, 9), [vec![2, 3, 8, 9, 10], vec![1, 11, 12]]);
 }
 
-/// Two elected lanes give one address, a coordinate and a zero to the engine for copies, from which the warp made them.
+/// Two elected lanes pass an address, a coordinate and a zero to the copy engine; the whole warp computed them.
 #[test]
 fn words_for_several_elected_lanes_are_copied_once() {
     let text = "
@@ -453,7 +453,7 @@ b4:
     assert!(!uniform_copies::run(&mut function), "nothing is left to do");
 }
 
-/// A loop with more predicates than there are spills one that lives through it, though not where most registers are live.
+/// A loop with too many predicates spills one that is live through it, although not where most registers are live.
 #[test]
 fn predicates_of_a_loop_count_in_all_of_it() {
     let text = "
@@ -487,8 +487,8 @@ b3:
     assert_eq!(behind_the_loop(3), [0, 1, 11, 12, 13], "one predicate is made again");
 }
 
-/// A word of a constant bank that is copied to a general register is loaded there where no move reads the bank; the copy of
-/// another uniform value stays one.
+/// A constant-bank word that is copied to a general register is loaded there where no move reads the bank; the copy
+/// of another uniform value stays a copy.
 #[test]
 fn copied_constants_are_loaded_where_they_are_wanted() {
     let text = "
@@ -531,7 +531,8 @@ b0:
     .assert_debug_eq(&defined("sm_100"));
 }
 
-/// One word is copied for all descriptors that are it and a number; where the lower words may give a carry, the sum is copied.
+/// One word is copied for all descriptors that differ by constants; where the lower add may carry, its result is
+/// copied.
 #[test]
 fn descriptors_that_differ_by_numbers_are_made_of_one_word() {
     let text = |bits: &str| {

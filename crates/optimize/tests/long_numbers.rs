@@ -1,4 +1,4 @@
-//! Numbers of 64 bits that operations on doubles read.
+//! 64-bit constants that f64 operations read.
 
 use crate::common::*;
 use expect_test::{Expect, expect};
@@ -6,7 +6,8 @@ use oriole_chip::Chip;
 use oriole_optimize::{literal_pool, uniform_registers};
 use oriole_ori::{Form, Function, parse, verify};
 
-/// A third twice, once as an addend of a product with another number; a number of which the lower word is zero stays an operand.
+/// 1/3 twice, once as an addend of a multiply with another constant; a constant whose lower word is zero stays an
+/// operand.
 const TEXT: &str = "kernel
 b0:
   r0 = S2R %(SR_TID.X) ; 0
@@ -82,7 +83,7 @@ fn numbers_are_in_uniform_registers_where_no_bank_is_read() {
     );
 }
 
-/// Where only a part of the warp is, another part could be about to read the registers.
+/// Where only a subset of the warp executes, other lanes could be about to read the registers.
 #[test]
 fn a_part_of_the_warp_keeps_its_numbers() {
     let parted = "kernel

@@ -1,5 +1,5 @@
-//! Tests of the passes: small functions before and after, and random ones that must keep their meaning. One program, so
-//! that it is linked once and shares its tools.
+//! Tests of the passes: small functions before and after, and random ones that must keep their semantics. One test
+//! program, so that it is linked once and shares its tools.
 
 mod common;
 mod general;

@@ -1,4 +1,4 @@
-//! If-conversion: what it takes in, what it leaves, and that random functions keep doing what they did.
+//! If-conversion: hammocks that it converts, hammocks that it leaves, and the behaviour of random functions.
 
 use crate::common::*;
 use expect_test::{Expect, expect};
@@ -106,7 +106,7 @@ b2:
     assert!(after == before);
 }
 
-/// The pass joins what has become a straight line, for the schedulers see one block at a time; its switch leaves it.
+/// The pass merges straight lines, since the schedulers see one block at a time; its switch disables that.
 #[test]
 fn straight_lines_are_joined() {
     let text = "
@@ -151,8 +151,8 @@ b3:
     assert_eq!(run(&apart).blocks.len(), 3);
 }
 
-/// A fresh result that is selected instead of a value which nobody reads behind it is written over that value; where the
-/// value is read again, the selection stays.
+/// A fresh result that is selected instead of a value that is dead after it overwrites that value; where the value is
+/// read again, the selection stays.
 #[test]
 fn selections_become_guarded_instructions() {
     let mut function = parse(

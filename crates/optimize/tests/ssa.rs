@@ -1,4 +1,5 @@
-//! Entering and leaving SSA, dead code, branches, convergence barriers: random functions keep doing what they did.
+//! Entering and leaving SSA, dead code, branches, convergence barriers: the behaviour of random functions is
+//! preserved.
 
 use crate::common::*;
 use expect_test::{Expect, expect};
@@ -52,7 +53,7 @@ fn branch_optimization_keeps_meaning() {
     }
 }
 
-/// Lanes come together where the analysis says, nobody waits forever, nobody waits at a barrier of others.
+/// Lanes reconverge where the analysis says, no lane waits forever, and none waits at a barrier of others.
 #[test]
 fn barriers_gather_the_warp() {
     let mut barriers = 0;
@@ -169,7 +170,7 @@ b1:
     );
 }
 
-/// Of two loads of half the lanes the second keeps what the first has brought.
+/// Of two loads by half the lanes each, the second keeps the result of the first.
 #[test]
 fn loads_of_half_the_lanes_list_the_old_value() {
     check(
@@ -195,7 +196,7 @@ b0:
     );
 }
 
-/// A constant that a guarded write keeps goes straight into the register of the result, whoever else reads it.
+/// A constant that a guarded write keeps is copied straight into the result register, whatever else reads it.
 #[test]
 fn a_constant_old_value_is_copied_as_such() {
     check(
@@ -312,8 +313,8 @@ b3:
     );
 }
 
-/// Lanes with different targets come back from an indirect call at different times, and meet right after it. Where all have one
-/// target nothing parts them.
+/// Lanes with different targets return from an indirect call at different times, and reconverge right after it. With
+/// one target for all, nothing diverges.
 #[test]
 fn lanes_meet_after_an_indirect_call() {
     let text = "
@@ -445,7 +446,7 @@ fn barriers(text: &str) -> Vec<String> {
     barriers.collect()
 }
 
-/// A branch of single lanes in a loop, which they meet behind before the next round.
+/// A branch of single lanes in a loop, which reconverge after it before the next iteration.
 const ROUNDS: &str = "
 kernel
 b0: -> b1
@@ -461,17 +462,17 @@ b3: -> b1
   p2, PT = ISETP.AND.LT r0, RZ, PT ; 4
 ";
 
-/// What ends a cycle need not be a block behind it.
+/// A cycle may end without a block after it.
 #[test]
 fn threads_meet_in_cycles_that_they_leave_by_exits_only() {
     let exits = format!("{ROUNDS}  @p2 EXIT ; 5\n  BRA b1 ; 6\n");
     assert_eq!(barriers(&exits), ["b1 BSSY", "b4 BSYNC"]);
-    // Who never ends never comes to a place where others could wait for it.
+    // Lanes that never end never reach a join.
     let endless = format!("{ROUNDS}  BRA b1 ; 6\n");
     assert!(barriers(&endless).is_empty());
 }
 
-/// A cycle with two entries has no barrier round or in it; what is beside it has.
+/// A cycle with two entries has no barrier around or in it; code next to it has.
 #[test]
 fn cycles_with_two_entries_have_no_barriers_and_others_have() {
     let text = "
@@ -509,7 +510,7 @@ b9:
     assert_eq!(barriers(text), ["b0 BSSY", "b3 BSYNC", "b8 BSSY", "b11 BSYNC"]);
 }
 
-/// Lanes that wait together for a barrier object get one answer, and so do those that vote: they need nothing to meet.
+/// Lanes that wait together for an mbarrier get one result, and so do voters: they need no reconvergence.
 #[test]
 fn lanes_that_get_one_answer_stay_together() {
     let text = |answer: &str| {
@@ -534,6 +535,6 @@ b2:
     assert_eq!(count("p2 = SYNCS.PHASECHK.TRANS64 [r3], r3 mem(generic rw ordered)"), 2);
     assert_eq!(count("RZ, p2 = VOTE.ANY p1"), 2);
     assert_eq!(count("p2, PT = ISETP.AND.GE r0, r3, PT"), 4);
-    // An answer to what lanes ask of different objects is none for all of them.
+    // The result of a query by lanes on different mbarriers is not uniform.
     assert_eq!(count("p2 = SYNCS.PHASECHK.TRANS64 [r0], r3 mem(generic rw ordered)"), 4);
 }

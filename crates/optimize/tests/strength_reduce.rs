@@ -1,4 +1,4 @@
-//! Divisions by constants: the sequences give what the division gives.
+//! Divisions by constants: the sequences give the results of the division.
 
 use crate::common::evaluator::{World, run};
 use expect_test::expect;

@@ -7,7 +7,7 @@ use oriole_optimize::{convert_mov_phi, expand_sync, general_optimize, generate_m
 use oriole_options::Options;
 use oriole_ori::{File, Form, Function, PassContext, parse};
 
-/// The code of a function behind the pass.
+/// The code of a function after the pass.
 fn check(text: &str, expected: Expect) {
     let mut function = parse(text).unwrap();
     uniform_registers::run(&mut function, Chip::SM_90, None);
@@ -18,7 +18,8 @@ fn check(text: &str, expected: Expect) {
     expected.assert_eq(&code);
 }
 
-/// The counter is compared with a bound, which stays: one of two operands may be uniform. What else is copied with it goes its way.
+/// The counter is compared with a bound, which stays: one of two operands may be uniform. Other components of the
+/// copy are split off.
 #[test]
 fn a_counter_is_uniform() {
     check(
@@ -61,7 +62,8 @@ b2:
     );
 }
 
-/// A constant is one of the definitions; a reader that takes the variable from a general register only keeps it there.
+/// A constant is one of the definitions; a reader that takes the variable only from a general register keeps it
+/// there.
 #[test]
 fn definitions_are_constants_and_readers_decide() {
     let text = |reader: &str| {
@@ -118,7 +120,7 @@ b2:
     );
 }
 
-/// What a part of the warp writes differs between its lanes.
+/// A value that a subset of the warp writes differs between its lanes.
 #[test]
 fn what_a_part_of_the_warp_writes_stays() {
     check(
@@ -155,8 +157,8 @@ b2:
     );
 }
 
-/// A loop of the whole warp that changes three variables in each round, one way or another, with a block for some lanes in it: the
-/// lanes keep sums of them.
+/// A loop of the whole warp that changes three variables in each iteration, one way or another, with a divergent
+/// block in it: the lanes accumulate them.
 fn random_loop(seed: u64) -> Function {
     let mut dice = Dice::new(seed);
     let variable = |dice: &mut Dice| dice.pick(&["r10", "r11", "r12"]);
@@ -189,7 +191,7 @@ fn random_loop(seed: u64) -> Function {
     (0..dice.roll(3)).for_each(|_| text += &change(&mut dice));
     text += "  p30, PT = ISETP.AND.LT r0, 0x2, PT ; 3\n  @p30 BRA b3 ; 3\nb2: -> b3\n";
     (0..1 + dice.roll(3)).for_each(|_| text += &sum(&mut dice));
-    // At times a part of the warp changes a variable.
+    // Sometimes a subset of the warp changes a variable.
     (0..u64::from(dice.roll(8) == 0)).for_each(|_| text += &change(&mut dice));
     text += "b3: -> b1 b4\n";
     (0..dice.roll(4)).for_each(|_| text += &change(&mut dice));
@@ -234,7 +236,8 @@ fn random_loops_keep_their_meaning() {
     assert!(moved > 200, "{moved} variables are uniform");
 }
 
-/// Variables that are given up again, for readers that take them from general registers only, take no place from other values.
+/// Variables that are dropped again, because readers take them from general registers only, take no slot from other
+/// values.
 #[test]
 fn variables_crowd_out_no_other_values() {
     let uniform = |variables: u32| {

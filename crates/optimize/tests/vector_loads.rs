@@ -1,4 +1,4 @@
-//! Loads of words beside each other in shared memory.
+//! Loads of adjacent words in shared memory.
 
 use expect_test::{Expect, expect};
 use oriole_optimize::vector_loads;
@@ -99,8 +99,8 @@ fn pairs_and_words_where_four_are_not_there() {
     );
 }
 
-/// Stores to shared memory, barriers of the block and volatile loads stay between what they stand between; stores elsewhere do not
-/// matter.
+/// Loads do not move across stores to shared memory, barriers of the block and volatile loads; stores elsewhere do
+/// not matter.
 #[test]
 fn nothing_passes_what_may_change_it() {
     let between = |what: &str| {

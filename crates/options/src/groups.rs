@@ -1,34 +1,34 @@
-//! One plain struct for each stage that reads options: all that the stage may know of them.
+//! One plain struct for each stage that reads options: all options that the stage can depend on.
 
 use crate::{KNOBS, KnobId, Options, PassOptions};
 
-/// What of a module is left to a linker.
+/// The parts of a module that are left to a linker.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub enum Linking {
-    /// Nothing: the loader takes it as it is.
+    /// None: the loader takes the module as it is.
     #[default]
     Whole,
-    /// What other files define. Its own functions and shared memory are laid out, as those of a whole program.
+    /// Definitions of other files. Its own functions and shared memory are laid out as for whole-program output.
     Extensible,
-    /// Everything: functions and variables are where a linker puts them.
+    /// All: functions and variables are placed by a linker.
     Relocatable,
 }
 
 impl Linking {
-    /// Whether other files may define what the module names.
+    /// Whether other files may define symbols that the module names.
     pub fn leaves_open(self) -> bool {
         self != Linking::Whole
     }
 }
 
-/// What lowering may know.
+/// Options of lowering.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct LowerOptions {
-    /// What is left to a linker.
+    /// The parts left to a linker.
     pub linking: Linking,
-    /// Level 0. Nothing optimized is for debuggers.
+    /// Level 0. Optimized code is never a debug build.
     pub unoptimized: bool,
-    /// The options or the module ask for all that debuggers read; only at level 0.
+    /// The options or the module ask for full debug info; only at level 0.
     pub for_debuggers: bool,
 }
 
@@ -43,13 +43,13 @@ impl LowerOptions {
         self.unoptimized && self.separate()
     }
 
-    /// Threads wait for the errors of their accesses before they end, so that a debugger shows whose they are.
+    /// Threads wait for the errors of their accesses before they exit, so that a debugger can attribute them.
     pub fn reports_errors(self) -> bool {
         self.for_debuggers
     }
 }
 
-/// How the scheduler before allocation ranks ready instructions.
+/// The ranking of ready instructions in the scheduler before allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum ScheduleMode {
     /// Fewest live registers.
@@ -61,7 +61,7 @@ pub enum ScheduleMode {
     Batches,
 }
 
-/// What scheduling before allocation may know.
+/// Options of scheduling before allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OrderOptions {
     /// Optimization level 0 to 3.
@@ -70,26 +70,26 @@ pub struct OrderOptions {
     pub reorder: bool,
     /// Ranking.
     pub mode: ScheduleMode,
-    /// Where registers do not suffice, what computes with values only may pass barriers.
+    /// Under register pressure, computations on values only may cross barriers.
     pub across_barriers: bool,
-    /// In blocks that multiply matrices, loads and copies go between the products.
+    /// In blocks with MMAs, loads and copies are placed between the MMAs.
     pub between_products: bool,
-    /// Where registers do not suffice, values are made again where they are used.
+    /// Under register pressure, values are rematerialized at their uses.
     pub rematerialize: bool,
-    /// Registers are saved where an SM then holds one block more.
+    /// Registers are reduced where an SM then holds one more block.
     pub occupancy: bool,
     /// No more general registers than this.
     pub limit: Option<u16>,
 }
 
-/// What selection may know.
+/// Options of selection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct SelectOptions {
-    /// Of several ways to write the same, the one whose unit has time for it is chosen.
+    /// Among equivalent instructions, the one with the less busy unit is selected.
     pub alternatives: bool,
 }
 
-/// What scheduling after allocation and the computation of control words may know.
+/// Options of scheduling after allocation and of control words.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FinishOptions {
     /// Optimization level 0 to 3.
@@ -98,7 +98,7 @@ pub struct FinishOptions {
     pub serial: bool,
     /// Instructions may be moved.
     pub reorder: bool,
-    /// In blocks that multiply matrices, loads and copies go between the products.
+    /// In blocks with MMAs, loads and copies are placed between the MMAs.
     pub between_products: bool,
     /// Flags of the operand cache are set.
     pub reuse: bool,
@@ -106,40 +106,40 @@ pub struct FinishOptions {
     pub stall_cap: u8,
 }
 
-/// Which debug information a container has. Of them only `full` changes code, by way of [`LowerOptions`]: functions then have
-/// sections of their own.
+/// Debug info of a container. Only `full` changes code, through [`LowerOptions`]: functions then have sections of their
+/// own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct DebugOptions {
     /// Line tables, whether the source has places in it or not.
     pub lines: bool,
-    /// None, whatever the source has.
+    /// None, even if the source has line directives.
     pub suppressed: bool,
-    /// All that debuggers read, as if the header of the module had `debug`; at level 0 only.
+    /// Full debug info, as if the header of the module had `debug`; at level 0 only.
     pub full: bool,
 }
 
-/// What register allocation may know.
+/// Options of register allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AllocateOptions {
     /// Optimization level 0 to 3.
     pub level: u8,
     /// As few registers as possible.
     pub minimal: bool,
-    /// Constants that both sides of a branch put into one register are put there before it.
+    /// Constants that both sides of a branch materialize in one register are hoisted before it.
     pub hoist_constants: bool,
-    /// Moves on a back edge stand before the branch where they may.
+    /// Moves on a back edge are placed before the branch where possible.
     pub latch_moves: bool,
-    /// Values that copies and tuples connect are given registers together.
+    /// Values that copies and tuples connect are assigned registers together.
     pub clusters: bool,
-    /// Branches go past blocks that stayed empty, and fall through where they can.
+    /// Branches skip empty blocks, and fall through where they can.
     pub thread_branches: bool,
     /// Most general registers, if limited.
     pub limit: Option<u16>,
-    /// In place of it for functions that others call.
+    /// Limit for functions that others call, instead of that.
     pub function_limit: Option<u16>,
-    /// Prove the result right; builds with debug assertions always do.
+    /// Verify the result; builds with debug assertions always do.
     pub check: bool,
-    /// What needs the frame is given up by the caller: nothing is done to make it better.
+    /// The caller rejects results that need the frame: no effort is made to improve them.
     pub frameless: bool,
 }
 
@@ -153,9 +153,9 @@ impl Options {
         }
     }
 
-    /// What the passes over Ori may know; a stage takes of it what its passes declare.
+    /// The options of the passes over Ori; a stage takes the part that its passes declare.
     pub fn passes(&self) -> PassOptions {
-        // Of an optimization that is wanted, the knob is as it is by default.
+        // For an optimization that is enabled, the knob has its default value.
         let wanted = self.values.iter().zip(KNOBS).filter(|(value, knob)| **value == knob.default);
         let optimizations = wanted.filter_map(|(_, knob)| knob.optimization);
         PassOptions::new(self.level, optimizations.collect()).verifying(self.bool(KnobId::Verify))
@@ -179,7 +179,7 @@ impl Options {
         }
     }
 
-    /// The part that selection reads. At level 0 it writes everything in one way.
+    /// The part that selection reads. At level 0 there is one way to select each instruction.
     pub fn select(&self) -> SelectOptions {
         SelectOptions { alternatives: self.level > 0 && !self.bool(KnobId::NoSelectAlternatives) }
     }
@@ -201,7 +201,7 @@ impl Options {
         self.count(KnobId::Maxrregcount)
     }
 
-    /// A number of registers, of which 0 says nothing.
+    /// A number of registers; 0 means no limit.
     fn count(&self, knob: KnobId) -> Option<u16> {
         let limit = self.number(knob);
         (limit > 0).then_some(limit as u16)

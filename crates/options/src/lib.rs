@@ -1,7 +1,7 @@
 //! Options of the compiler as data: the knob registry, and one plain struct for each stage.
 //!
-//! It is here so that every knob has one name, type, default and description, and so that a stage sees only
-//! what it may depend on. No parsing of command lines, no environment and no pass may enter.
+//! Every knob has one name, type, default and description, and a stage sees only the options that it may depend on. No
+//! parsing of command lines, no environment and no pass may enter.
 //!
 //! [`Options`] holds everything; [`Options::passes`], [`Options::order`] ... project the part that one reader may
 //! see. A projection is `Eq + Hash`, so that a change of a knob of one reader leaves the others' inputs equal.
@@ -24,7 +24,7 @@ pub struct Options {
     pub level: u8,
     /// Debug information.
     pub debug: DebugOptions,
-    /// What is left to a linker.
+    /// The parts left to a linker.
     pub linking: Linking,
     /// A value for each row of [`KNOBS`], in that order.
     values: Vec<Value>,
@@ -46,17 +46,17 @@ impl Options {
     /// Sets a knob from its text, as in `--knob NAME=TEXT`.
     ///
     /// # Errors
-    /// An unknown name, or a text that is no value of the knob's type or outside its range.
+    /// An unknown name, or a text that is not a value of the knob's type or outside its range.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), KnobError> {
         let index = registry::index(name).ok_or_else(|| KnobError::Unknown(name.to_owned()))?;
         self.values[index] = KNOBS[index].parse(text)?;
         Ok(())
     }
 
-    /// Turns a debug switch on, as in `--debug-switch NAME`. Switches are the knobs of yes or no whose default is no.
+    /// Turns a debug switch on, as in `--debug-switch NAME`. Switches are the boolean knobs whose default is false.
     ///
     /// # Errors
-    /// The name is no switch.
+    /// The name is not a switch.
     pub fn switch_on(&mut self, name: &str) -> Result<(), KnobError> {
         let index = registry::index(name)
             .filter(|&index| KNOBS[index].default == Value::Bool(false))

@@ -1,6 +1,6 @@
-//! The optimizations of Ori that a switch turns off each for itself, and what the passes are told of them.
+//! The optimizations of Ori, each with a switch that turns it off, and the view of them that passes get.
 
-/// Declares the optimizations and the list of all.
+/// Declares the optimizations and the list of all of them.
 macro_rules! optimizations {
     ($( $(#[$doc:meta])* $name:ident, )*) => {
         /// An optimization. Each has one knob in the registry.
@@ -10,7 +10,7 @@ macro_rules! optimizations {
         }
 
         impl Optimization {
-            /// Every one.
+            /// Every optimization.
             pub const ALL: &[Optimization] = &[ $( Optimization::$name, )* ];
         }
     };
@@ -39,7 +39,7 @@ optimizations! {
     JoinPhis,
     /// If-conversion.
     Predication,
-    /// Joining of blocks that follow each other after if-conversion.
+    /// Merging of consecutive blocks after if-conversion.
     JoinBlocks,
     /// Uniform registers where a value allows it.
     UniformRegisters,
@@ -66,7 +66,7 @@ impl Optimization {
 pub struct Optimizations(u32);
 
 impl Optimizations {
-    /// Every one.
+    /// Every optimization.
     pub const ALL: Optimizations = Optimizations((1 << Optimization::ALL.len()) - 1);
 
     /// Whether it is a member.
@@ -93,32 +93,32 @@ impl FromIterator<Optimization> for Optimizations {
     }
 }
 
-/// What the passes of a stage may know of the options.
+/// The options that the passes of a stage can depend on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PassOptions {
     /// Optimization level 0 to 3.
     pub level: u8,
     /// The rules of the intermediate representation are checked after every phase.
     pub verify: bool,
-    /// Those that are wanted.
+    /// The enabled optimizations.
     wanted: Optimizations,
-    /// Those that the holder may ask for.
+    /// The optimizations that the holder may query.
     known: Optimizations,
 }
 
 impl PassOptions {
-    /// Everything that the passes of all stages may know.
+    /// The options for the passes of all stages.
     pub fn new(level: u8, wanted: Optimizations) -> PassOptions {
         PassOptions { level, verify: false, wanted, known: Optimizations::ALL }
     }
 
-    /// The same, with or without the check of the rules after every phase.
+    /// These options, with or without verification after every phase.
     #[must_use]
     pub fn verifying(self, verify: bool) -> PassOptions {
         PassOptions { verify, ..self }
     }
 
-    /// Whether an optimization is wanted. Only those may be asked for that [`PassOptions::restricted`] left.
+    /// Whether an optimization is enabled. Only the optimizations that [`PassOptions::restricted`] kept may be queried.
     pub fn has(&self, optimization: Optimization) -> bool {
         debug_assert!(
             self.known.has(optimization),
@@ -133,8 +133,8 @@ impl PassOptions {
         PassOptions { wanted: self.wanted.without(optimization), ..self }
     }
 
-    /// What is left for a reader of these optimizations only: all others are as if wanted, so that two sets of options
-    /// which differ in no other way are equal for it.
+    /// The part for a reader of these optimizations only: all others count as enabled, so that option sets that differ
+    /// only in those are equal for it.
     #[must_use]
     pub fn restricted(self, known: Optimizations) -> PassOptions {
         PassOptions { wanted: Optimizations(self.wanted.0 | !known.0), known, ..self }

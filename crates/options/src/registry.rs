@@ -3,12 +3,12 @@
 use crate::Optimization;
 use std::ops::RangeInclusive;
 
-/// Who reads a knob.
+/// The reader of a knob.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Reader {
     /// Lowering of PTX.
     Lower,
-    /// The stages whose passes ask for an optimization.
+    /// The stages whose passes query an optimization.
     Passes,
     /// Scheduling before allocation.
     Order,
@@ -25,7 +25,7 @@ pub enum Reader {
 pub enum KnobKind {
     /// `true`/`false`, `on`/`off`, `1`/`0`.
     Bool,
-    /// A number in this range, both ends included.
+    /// An integer in this range, both ends included.
     Number(u32, u32),
 }
 
@@ -34,7 +34,7 @@ pub enum KnobKind {
 pub enum Value {
     /// Yes or no.
     Bool(bool),
-    /// A number.
+    /// An integer.
     Number(u32),
 }
 
@@ -45,22 +45,22 @@ pub struct Knob {
     pub name: &'static str,
     /// Type and range.
     pub kind: KnobKind,
-    /// Value when nothing is said.
+    /// The default value.
     pub default: Value,
-    /// Those who read it; nobody else may.
+    /// Its readers; no other stage may read it.
     pub readers: &'static [Reader],
-    /// The optimization that it turns on or off, if that is all it does.
+    /// The optimization that it turns on or off, if that is its only effect.
     pub optimization: Option<Optimization>,
-    /// What it does.
+    /// The description.
     pub doc: &'static str,
 }
 
-/// Why a knob was not set.
+/// The reason why a knob was not set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum KnobError {
     /// No such knob.
     Unknown(String),
-    /// Not a value of this knob: the knob's name, the text, what is expected.
+    /// Not a value of this knob: the knob's name, the text, and the expected values.
     BadValue(&'static str, String, String),
 }
 
@@ -82,7 +82,7 @@ const fn without(name: &'static str, optimization: Optimization, doc: &'static s
     Knob { optimization: Some(optimization), ..switch(name, &[Reader::Passes], doc) }
 }
 
-/// An optimization that is on, by the name of what it does.
+/// An optimization that is on, named after its effect.
 const fn yes(name: &'static str, optimization: Optimization, doc: &'static str) -> Knob {
     Knob { default: Value::Bool(true), ..without(name, optimization, doc) }
 }
@@ -113,15 +113,15 @@ const fn number(
 /// Declares the knobs: an id and a row for each, in one order.
 macro_rules! knobs {
     ($( $id:ident = $row:expr; )*) => {
-        /// A knob by its id, by which its readers ask for it.
+        /// A knob by its id, which its readers use.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         #[allow(missing_docs, reason = "the rows say what each knob does")]
         pub enum KnobId {
             $( $id, )*
         }
 
-        /// Every knob, in the order of [`KnobId`]. Debug switches are the rows of yes or no whose default is no: each turns one
-        /// clever part off, or a check on.
+        /// Every knob, in the order of [`KnobId`]. Debug switches are the boolean rows whose default is false: each
+        /// turns one optimization off, or a check on.
         pub const KNOBS: &[Knob] = &[ $( $row, )* ];
     };
 }

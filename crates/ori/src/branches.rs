@@ -1,7 +1,7 @@
-//! Branches at the ends of blocks: what they are, branches to the next place in common, branches through empty blocks.
+//! Rewrites of the branches that end blocks: folding of equal targets, and jump threading through empty blocks.
 //!
-//! It is here because control flow is simplified before SSA and again after allocation, in crates that do not know each
-//! other. Each rewrite works in SSA and outside of it: an edge is moved only where no phi would have to choose.
+//! It is here because control flow is simplified before SSA and again after allocation, in independent crates. Each
+//! rewrite works in SSA and outside of it: an edge moves only where no phi has to distinguish it.
 
 use crate::{BlockId, Function, Instruction, Opcode, Source, SourceKind, edges};
 use oriole_sass::Op;
@@ -33,7 +33,7 @@ pub fn guarded_branch(function: &Function, id: BlockId) -> Option<usize> {
     (rest.is_empty() || (rest.len() == 1 && is_plain_branch(&rest[0]))).then_some(index)
 }
 
-/// A conditional branch whose two ways lead to one block.
+/// A conditional branch whose two targets are the same block.
 pub fn fold_equal_targets(function: &mut Function) -> bool {
     let mut changed = false;
     for id in function.block_ids() {
@@ -50,8 +50,8 @@ pub fn fold_equal_targets(function: &mut Function) -> bool {
     changed
 }
 
-/// Edges into a block without code, or with a jump only, go on to where it leads. Phis at the end of such a way would have to
-/// tell the edges apart, so a block that leads to phis stays.
+/// Redirects edges into an empty or jump-only block to its target. A phi at that target could no longer distinguish
+/// the edges, so a block that leads to phis stays.
 pub fn skip_empty_blocks(function: &mut Function) -> bool {
     skip_blocks(function, |function, id| {
         let instructions = &function.block(id).instructions;
@@ -59,13 +59,13 @@ pub fn skip_empty_blocks(function: &mut Function) -> bool {
     })
 }
 
-/// The same, but a jump that stands alone stays.
+/// Like [`skip_empty_blocks`], but a block that holds only a jump stays.
 pub fn skip_blocks_without_code(function: &mut Function) -> bool {
     skip_blocks(function, |function, id| function.block(id).instructions.is_empty())
 }
 
-/// Where each way from a block to the next ends. Each block is walked over once; the blocks of a ring, which is an endless loop,
-/// and those that lead into it stay what they are.
+/// Final target of each block's chain of empty blocks. Each block is visited once. Blocks of a cycle, which is an
+/// endless loop, and blocks that lead into one keep their targets.
 fn resolve(forward: &mut TiVec<BlockId, BlockId>) {
     #[derive(Clone, Copy, PartialEq)]
     enum State {
@@ -82,7 +82,7 @@ fn resolve(forward: &mut TiVec<BlockId, BlockId>) {
             way.push(at);
             at = forward[at];
         }
-        // A block that leads to itself is the end of its way, and alone on it.
+        // A block that forwards to itself is the end of its chain, not a cycle.
         let is_ring = state[at] == State::OnTheWay && forward[at] != at;
         let end = if state[at] == State::Done { forward[at] } else { at };
         for id in way.drain(..) {

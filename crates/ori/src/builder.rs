@@ -1,6 +1,5 @@
-//! The builder: the one way in which stages append instructions to a function. It appends to one block and carries the
-//! origin of the PTX statement at hand (and the guard, if the statement has one), so that no instruction can be
-//! made without saying where it stems from.
+//! The builder: the only way for stages to append instructions to a function. It appends to one block and carries the
+//! origin of the current PTX statement (and its guard, if any), so every instruction has an origin.
 //!
 //! Helpers cover the machine operations that lowering and expansions need most; their operand order is that of SASS
 //! text. No choice of what to emit may enter here: that belongs to the stages.
@@ -19,7 +18,7 @@ pub struct Builder<'f> {
     guard: Option<Guard>,
 }
 
-/// An instruction in the making; [`Draft::emit`] appends it.
+/// An instruction under construction; [`Draft::emit`] appends it.
 #[must_use = "a draft does nothing until it is emitted"]
 pub struct Draft<'b, 'f> {
     builder: &'b mut Builder<'f>,
@@ -37,7 +36,7 @@ impl<'f> Builder<'f> {
         self.function
     }
 
-    /// The function, to change what is not an instruction (symbols, tables, values).
+    /// The function, to change symbols, tables or values.
     pub fn function_mut(&mut self) -> &mut Function {
         self.function
     }
@@ -64,17 +63,17 @@ impl<'f> Builder<'f> {
         self.origin
     }
 
-    /// What follows stems from this statement.
+    /// Sets the origin of the instructions that follow.
     pub fn set_origin(&mut self, origin: Origin) {
         self.origin = origin;
     }
 
-    /// The guard put on what is emitted, if any.
+    /// The guard of emitted instructions, if any.
     pub fn guard(&self) -> Option<Guard> {
         self.guard
     }
 
-    /// What follows is guarded so.
+    /// Sets the guard of the instructions that follow.
     pub fn set_guard(&mut self, guard: Option<Guard>) {
         self.guard = guard;
     }
@@ -99,12 +98,12 @@ impl<'f> Builder<'f> {
         self.temporary(File::P)
     }
 
-    /// Makes room for so many instructions more in the block at hand.
+    /// Reserves space for `count` more instructions in the current block.
     pub fn reserve(&mut self, count: usize) {
         self.function.block_mut(self.block).instructions.reserve_exact(count);
     }
 
-    /// Appends a finished instruction. The builder's guard is put on it if it has none.
+    /// Appends a finished instruction. The builder's guard is applied if it has none.
     pub fn push(&mut self, mut instruction: Instruction) {
         if instruction.guard.is_none() {
             instruction.guard = self.guard;
@@ -158,7 +157,7 @@ impl<'f> Builder<'f> {
         self.op(Op::IADD3).to(d).from(a).from(b).from(c).emit();
     }
 
-    /// `d, carry <- a + b`; the sum may be dropped.
+    /// `d, carry <- a + b`; `d` may be dropped.
     pub fn add_carry_out(
         &mut self,
         d: Option<Value>,
@@ -380,7 +379,7 @@ impl<'f> Builder<'f> {
 
     // Floating point.
 
-    /// A floating operation on 32 bits with these modifiers: `FADD`, `FMUL`, `FFMA`, `MUFU` ...
+    /// A floating-point operation on 32 bits with these modifiers: `FADD`, `FMUL`, `FFMA`, `MUFU` ...
     pub fn float(&mut self, op: Op, mods: &[Mod], d: Value, sources: impl IntoIterator<Item = Source>) {
         self.op(op).mods(mods).to(d).from_all(sources).emit();
     }
@@ -409,7 +408,7 @@ impl<'f> Builder<'f> {
         self.function.block_mut(self.block).successors = smallvec::smallvec![target];
     }
 
-    /// Control goes on in `next` without a branch instruction; ends the block.
+    /// Continues in `next` by fall-through; ends the block.
     pub fn fall_through(&mut self, next: BlockId) {
         self.function.block_mut(self.block).successors = smallvec::smallvec![next];
     }
@@ -494,7 +493,7 @@ impl Draft<'_, '_> {
         self
     }
 
-    /// Says what memory it touches.
+    /// Sets the memory access.
     pub fn memory(mut self, memory: MemoryInfo) -> Self {
         self.instruction.memory = Some(memory);
         self
@@ -506,7 +505,7 @@ impl Draft<'_, '_> {
         self
     }
 
-    /// Says what it calls.
+    /// Sets the callee and its convention.
     pub fn call(mut self, shape: CallShape) -> Self {
         self.instruction.call = Some(Box::new(shape));
         self

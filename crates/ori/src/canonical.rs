@@ -14,11 +14,11 @@ pub fn canonicalize(function: &mut Function) {
     drop_unused_names(function);
 }
 
-/// Drops unreachable blocks and brings the others into RPO. Phi sources of dropped predecessors go too.
+/// Drops unreachable blocks and sorts the others in RPO. Phi sources of dropped predecessors are removed.
 pub fn order_blocks(function: &mut Function) {
     let cfg = Cfg::new(function);
     if cfg.order().len() == function.blocks.len() && cfg.order().is_sorted() {
-        // The blocks keep their numbers.
+        // Block numbers do not change.
         for phi in function.blocks.iter_mut().flat_map(|block| &mut block.phis) {
             phi.sources.sort_by_key(|(predecessor, _)| *predecessor);
         }
@@ -27,7 +27,7 @@ pub fn order_blocks(function: &mut Function) {
     arrange_blocks(function, cfg.order());
 }
 
-/// Brings the blocks into this order, which has all reachable ones, the entry first, and drops the others.
+/// Reorders the blocks. `order` lists all reachable blocks, the entry first; the others are dropped.
 pub fn arrange_blocks(function: &mut Function, order: &[BlockId]) {
     let mut new_id: TiVec<BlockId, Option<BlockId>> = ti_vec![None; function.blocks.len()];
     for (place, &block) in order.iter().enumerate() {
@@ -61,8 +61,7 @@ pub fn arrange_blocks(function: &mut Function, order: &[BlockId]) {
     }
     for table in &mut function.tables {
         if let Table::Targets(blocks) = table {
-            // A target that control cannot reach is never jumped to; the entry replaces it, so that the table keeps
-            // its length.
+            // An unreachable target is never jumped to; the entry replaces it, so that the table keeps its length.
             blocks.iter_mut().for_each(|block| *block = new_id[*block].unwrap_or(BlockId(0)));
         }
     }
@@ -90,7 +89,7 @@ fn drop_unused_names(function: &mut Function) {
         NameRef::Symbol(id) => symbol_used[*id] = true,
         NameRef::Table(table) => table_used[*table as usize] = true,
     });
-    // Local variables keep their place in the frame list, so the symbols that name them stay.
+    // Local variables keep their frame indices, so the symbols that name them stay.
     for (id, symbol) in function.symbols.iter_enumerated() {
         symbol_used[id] |= matches!(symbol.kind, SymbolKind::Local(_));
     }

@@ -1,25 +1,25 @@
 //! Predecessors and reverse postorder (RPO) of a function's control-flow graph.
 //!
-//! It is here because nearly every pass asks for them. It is a snapshot: whoever changes an edge builds a new one.
-//! Unreachable blocks are not in the order and are no predecessors.
+//! It is here because nearly every pass needs them. It is a snapshot: a pass that changes an edge builds a new one.
+//! Unreachable blocks are not in the RPO and are no predecessors.
 
 use crate::{BlockId, Function};
 use smallvec::SmallVec;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// Predecessors and order of the reachable blocks.
+/// Predecessors and RPO of the reachable blocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cfg {
     /// Distinct reachable predecessors of each block, in RPO of the predecessors.
     predecessors: TiVec<BlockId, SmallVec<[BlockId; 2]>>,
     /// Reachable blocks in reverse postorder; the entry is first.
     order: Vec<BlockId>,
-    /// Place of each block in the order, `u32::MAX` if unreachable.
+    /// RPO number of each block, `u32::MAX` if unreachable.
     position: TiVec<BlockId, u32>,
 }
 
 impl Cfg {
-    /// Computes order and predecessors.
+    /// Computes the RPO and the predecessors.
     pub fn new(function: &Function) -> Cfg {
         let count = function.blocks.len();
         let mut order = Vec::with_capacity(count);
@@ -51,7 +51,7 @@ impl Cfg {
         for &block in &order {
             for &successor in &function.block(block).successors {
                 let list = &mut predecessors[successor];
-                // All edges of one block are looked at together, so that a double edge shows at the end.
+                // All edges of one block are visited together, so a duplicate edge is the last entry of the list.
                 if list.last() != Some(&block) {
                     list.push(block);
                 }
@@ -72,7 +72,7 @@ impl Cfg {
         &self.order
     }
 
-    /// Place in the order; `None` if unreachable.
+    /// RPO number of a block; `None` if unreachable.
     #[inline]
     pub fn position(&self, block: BlockId) -> Option<u32> {
         Some(self.position[block]).filter(|&place| place != u32::MAX)
@@ -84,7 +84,7 @@ impl Cfg {
         self.position[block] != u32::MAX
     }
 
-    /// True if control can come back to a block.
+    /// True if the graph has a cycle.
     pub fn has_cycles(&self, function: &Function) -> bool {
         self.order.iter().any(|&block| {
             let successors = &function.block(block).successors;
@@ -92,7 +92,7 @@ impl Cfg {
         })
     }
 
-    /// Edges that go back or stay in the order, `(from, to)`, in RPO of `from`.
+    /// Retreating edges `(from, to)` of the RPO, self-loops included, in RPO of `from`.
     pub fn back_edges(&self, function: &Function) -> Vec<(BlockId, BlockId)> {
         let mut edges = Vec::new();
         for &block in &self.order {
@@ -105,7 +105,7 @@ impl Cfg {
         edges
     }
 
-    /// The state dump of the seeds: RPO numbers, traversal order, back edges.
+    /// The state as text: RPO numbers, traversal order, back edges.
     pub fn describe(&self, function: &Function) -> String {
         use std::fmt::Write;
         let mut text = String::from("Showing RPO state for each basic block:\n");

@@ -1,7 +1,7 @@
-//! Def-use and use-def chains: where each value is read or written, as compressed sparse rows by value.
+//! Def-use and use-def chains: the reads or writes of each value, as compressed sparse rows by value.
 //!
-//! It is here because a vector for each of many thousand values costs more time than all else in a sparse analysis. What
-//! the analysis concludes from a use is its own business.
+//! It is here because a vector for each of many thousand values costs more time than all else in a sparse analysis.
+//! The analysis interprets the uses.
 
 use crate::csr::Csr;
 use crate::{BlockId, Function, Value};
@@ -11,7 +11,7 @@ use crate::{BlockId, Function, Value};
 pub struct Chains(Csr<Value, (BlockId, u32)>);
 
 impl Chains {
-    /// Def-use chains: every use of each value, in the order of the blocks given. A use is a block and an index; phis are
+    /// Def-use chains: every use of each value, in the order of `blocks`. A use is a block and an index; phis are
     /// counted first, then instructions.
     pub fn of_uses(function: &Function, blocks: &[BlockId]) -> Chains {
         Chains::collect(function, blocks, |id, add| {

@@ -1,18 +1,18 @@
-//! What a call of a function may overwrite, by the calling convention of device functions.
+//! Registers that a call may clobber under the calling convention of device functions.
 //!
-//! It is here because calls are made by the lowering of PTX and by expansions alike. Where words are passed is known to
-//! whoever lays them out; nothing of that may enter.
+//! It is here because both the lowering of PTX and expansions make calls. The placement of arguments belongs to the
+//! code that lays them out and must not enter here.
 
 use crate::{CallShape, SymbolId};
 use oriole_sass::register::RZ;
 
-/// General registers that a callee keeps: 2, 16 to 31 but for the return address, and from 32 on the upper four of
-/// each eight.
+/// General registers that a callee preserves: 2, 16 to 31 except for the return address, and from 32 on the upper
+/// four of each eight.
 fn clobbers() -> [u64; 4] {
     let mut set = [0u64; 4];
     for register in 0..usize::from(RZ) {
         let kept = match register {
-            // The stack pointer comes back as it was.
+            // The callee restores the stack pointer.
             1 | 2 => true,
             0 | 3..=15 | 20 | 21 => false,
             16..=31 => true,

@@ -1,27 +1,27 @@
-//! Where the threads that a branch parts come together again.
+//! Points where the threads that a branch splits reconverge.
 //!
-//! Two notions. The *site* of a branch is where all its threads come together, which is what uniformity is about. Before
-//! that, some of them may meet ([`Reconvergence::meetings_ahead`]); a barrier there gathers those, so that they go on as one
-//! convoy, but the block is still executed by a part of the warp.
+//! There are two notions. The *site* of a branch is where all its threads reconverge; uniformity depends on it.
+//! Before that, some of them may meet ([`Reconvergence::meetings_ahead`]). A barrier there gathers them into one
+//! convoy, but a subset of the warp still executes the block.
 //!
 //! It is here because divergence analysis, the placement of convergence barriers and the verifier must agree: a block
 //! counts as executed by the whole warp only if a barrier really gathers the warp before it.
 //!
 //! A site is a pair of an anchor, where the barrier is set up, and a join, where it is waited for. Every thread that
 //! passes the anchor reaches the join or ends, and every thread that reaches the join from inside passed the anchor
-//! once since it last joined. For most branches the anchor is the branch and the join its immediate post-dominator;
-//! for a branch that leaves a loop the anchor is the way into the loop; where other ways lead into the middle of the
+//! once since its last join. For most branches the anchor is the branch and the join its immediate post-dominator;
+//! for a branch that leaves a loop the anchor is the loop entry. Where other paths lead into the middle of the
 //! region, anchor and join are widened until none does.
 
 //!
 //! A branch has no site if an instruction of its region waits for every live lane of the warp or every thread of the
-//! block. Lanes that go past that instruction may be on their way to the end of the program, which is what the others
-//! wait for: held at the join, they would never get there. Nor has it one if a block of its region lies on a cycle with
-//! several entries: there is no place on such a cycle where all its threads pass.
+//! block. Lanes past that instruction may be on their way to the end of the program, and the other lanes wait for
+//! that. Lanes held at the join would never get there. A branch also has no site if a block of its region is on a
+//! cycle with several entries: no block of such a cycle is passed by all its threads.
 //!
-//! What lies between a branch and its join is mostly a part of the dominator tree: the blocks below one block, less those
-//! below the join. Then nothing is walked; [`Cover`] says so, and the edges that would lead out of such a part are found in
-//! logarithmic time. Only where other ways lead into the middle of a region is it walked.
+//! The region between a branch and its join is mostly a part of the dominator tree: the blocks below one block, less
+//! those below the join. Then no walk is needed: [`Cover`] describes it, and edges that leave it are found in
+//! logarithmic time. Only a region with side entries is walked.
 
 mod escapes;
 mod meetings;
@@ -37,7 +37,7 @@ use rustc_hash::FxHashMap;
 pub use meetings::Cover;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// Where a convergence barrier is set up.
+/// The place where a convergence barrier is set up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Anchor {
     /// At the end of the block, before its branch.
@@ -58,7 +58,7 @@ impl Anchor {
 /// Anchor and join of one branch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Site {
-    /// Where the barrier is set up.
+    /// The place where the barrier is set up.
     pub anchor: Anchor,
     /// The first block that all threads of the region execute together again.
     pub join: BlockId,
@@ -73,18 +73,18 @@ pub struct Reconvergence<'a> {
     cfg: &'a Cfg,
     placed: Option<Placed>,
     seen: TiVec<BlockId, u32>,
-    /// For each block the stamp of the branch that reached it last, and the first block of the way that leads there.
+    /// For each block the stamp of the branch that reached it last, and the first block of the path that leads there.
     labels: TiVec<BlockId, (u32, BlockId)>,
     stamp: u32,
     /// The blocks of the dominator tree by place.
     preorder: Vec<BlockId>,
     /// The places of bare exits.
     bare_exits: Vec<u32>,
-    /// Made when first asked for.
+    /// Computed on first use.
     escapes: Option<Escapes>,
-    /// Where the dominance of each block ends, back edges left out; made when first asked for.
+    /// Dominance frontier of each block without back edges; computed on first use.
     frontiers: Option<TiVec<BlockId, Vec<BlockId>>>,
-    /// Loops with the places of their headers in the dominator tree, in that order.
+    /// Loops with the dominator-tree positions of their headers, sorted by position.
     headers: Vec<(u32, usize)>,
     /// For each of these headers how many precede it up to the last one that does not dominate it.
     apart: Vec<usize>,
@@ -92,15 +92,15 @@ pub struct Reconvergence<'a> {
     endless: bool,
     /// Sites that were found, by branch.
     sites: TiVec<BlockId, Option<Option<Site>>>,
-    /// Places in the dominator tree of the blocks that no barrier may be set up round: those that wait for all lanes of the
+    /// Dominator-tree positions of the blocks that must not be inside a barrier: those that wait for all lanes of the
     /// warp or all threads of the block, and those of cycles with several entries.
     barred: Vec<u32>,
-    /// What came of each anchor and join that was tried.
+    /// Cached result for each anchor and join that was tried.
     tried: FxHashMap<(Anchor, BlockId), Option<Site>>,
 }
 
 impl<'a> Reconvergence<'a> {
-    /// Prepares the trees that [`Reconvergence::site`] asks.
+    /// Prepares the trees that [`Reconvergence::site`] needs.
     pub fn new(function: &'a Function, cfg: &'a Cfg) -> Reconvergence<'a> {
         let dominators = Dominators::new(function, cfg);
         let loops = Loops::new(function, cfg, &dominators);
@@ -152,12 +152,12 @@ impl<'a> Reconvergence<'a> {
         }
     }
 
-    /// True if there are blocks that no barrier may be set up round.
+    /// True if there are blocks that must not be inside a barrier.
     pub fn has_barred(&self) -> bool {
         !self.barred.is_empty()
     }
 
-    /// True if no barrier may be set up round one of these blocks.
+    /// True if one of these blocks must not be inside a barrier.
     pub fn any_barred(&self, blocks: &[BlockId]) -> bool {
         !self.barred.is_empty()
             && blocks.iter().any(|&block| {
@@ -166,7 +166,7 @@ impl<'a> Reconvergence<'a> {
             })
     }
 
-    /// The same for the blocks of a part of the dominator tree.
+    /// [`Reconvergence::any_barred`] for the blocks of a part of the dominator tree.
     pub fn cover_barred(&self, cover: &Cover) -> bool {
         cover.places.iter().any(|range| {
             let at = self.barred.partition_point(|&place| place < range.start);
@@ -194,7 +194,8 @@ impl<'a> Reconvergence<'a> {
         &self.bare_exits
     }
 
-    /// Where the threads that part at the end of this block meet again; `None` if they never do, or nowhere safely.
+    /// Site where the threads that diverge at the end of this block reconverge; `None` if they never do, or nowhere
+    /// safely.
     pub fn site(&mut self, branch: BlockId) -> Option<Site> {
         if let Some(known) = self.sites[branch] {
             return known;
@@ -206,7 +207,7 @@ impl<'a> Reconvergence<'a> {
 
     fn find_site(&mut self, branch: BlockId) -> Option<Site> {
         if let Some(placed) = &self.placed {
-            // Barriers are placed already: what counts is where they are, not where they could be.
+            // Barriers are placed already: their positions count.
             let mut join = placed.next(self.post.immediate(branch)?);
             while let Some((block, anchor)) = join {
                 if self.dominators.dominates(anchor, branch) {
@@ -217,7 +218,7 @@ impl<'a> Reconvergence<'a> {
             return None;
         }
         let mut site = Site { anchor: Anchor::End(branch), join: self.post.immediate(branch)? };
-        // Branches whose searches come together go on as one.
+        // Branches whose searches meet continue as one search.
         let mut path = Vec::new();
         let found = loop {
             if let Some(known) = self.tried.get(&(site.anchor, site.join)) {
@@ -252,12 +253,12 @@ impl<'a> Reconvergence<'a> {
         {
             return Some(Site { anchor: Anchor::Entry(header), join: self.common_join(join, header)? });
         }
-        // Another way into the region, or the anchor again before the join: a wider anchor.
+        // A side entry into the region, or the anchor again before the join: widen the anchor.
         if self.leaves(anchor, Some(join)) {
             let wider = self.dominators.immediate(anchor.block())?;
             return Some(Site { anchor: Anchor::End(wider), join: self.common_join(join, wider)? });
         }
-        // A loop round the join that leads back into the region past the anchor: a later join.
+        // A loop around the join that leads back into the region past the anchor: a later join.
         let mut around = None;
         let mut at = self.loops.innermost(join);
         while let Some(index) = at.filter(|&index| !self.loops.contains(index, anchor.block())) {
@@ -265,7 +266,7 @@ impl<'a> Reconvergence<'a> {
             at = self.loops.loops[index].parent;
         }
         let Some(index) = around else { return Some(site) };
-        // The blocks of the loop are below its header: the region has some of them if it has the header, or none.
+        // The blocks of the loop are below its header. The region has either the header or no block of the loop.
         let header = self.loops.loops[index].header;
         if header == join || !self.dominators.dominates(anchor.block(), header) {
             return Some(site);
@@ -277,8 +278,8 @@ impl<'a> Reconvergence<'a> {
         Some(Site { anchor, join })
     }
 
-    /// True if an edge leads from a block below the anchor, but not below the join, to somewhere that the anchor does not
-    /// dominate, other than to the join; or back to the block of an [`Anchor::End`].
+    /// True if an edge leaves the region: from a block below the anchor, but not below the join, to a block other
+    /// than the join that the anchor does not dominate; or back to the block of an [`Anchor::End`].
     fn leaves(&mut self, anchor: Anchor, join: Option<BlockId>) -> bool {
         let (function, cfg) = (self.function, self.cfg);
         let escapes = self.escapes.get_or_insert_with(|| Escapes::new(function, cfg, &self.dominators));
@@ -292,11 +293,11 @@ impl<'a> Reconvergence<'a> {
             || escapes.leave(skip_to..to, from, [join, header])
     }
 
-    /// A barrier for those threads of a branch that meet at `join` before all are together. Its anchor dominates the
-    /// join; threads that turn away from the join must leave the barrier. `None` if threads that passed the join could
-    /// come back into the region past the anchor.
+    /// A barrier for those threads of a branch that meet at `join` before the whole warp reconverges. Its anchor
+    /// dominates the join; threads that take another path must leave the barrier. `None` if threads that passed the
+    /// join could return into the region past the anchor.
     pub fn partial_site(&self, branch: BlockId, join: BlockId) -> Option<Site> {
-        // Where the way goes back, threads come at different times: no barrier can hold one iteration for the next.
+        // On a back edge threads arrive at different times: no barrier can hold one iteration for the next.
         if self.dominators.dominates(join, branch) {
             return None;
         }
@@ -326,16 +327,16 @@ impl<'a> Reconvergence<'a> {
         Some(Site { anchor, join })
     }
 
-    /// The same blocks as [`Reconvergence::inside`] for a site that makes its join whole, if they are a part of the
-    /// dominator tree.
+    /// The blocks of [`Reconvergence::inside`] as a part of the dominator tree, for a site whose join makes the warp
+    /// whole, if they are one.
     pub fn inside_whole(&self, site: Site) -> Option<Cover> {
         let Site { anchor, join } = site;
         if self.endless {
-            // Who never ends never comes to the join.
+            // Threads in an endless loop never reach the join.
             return None;
         }
         let cover = self.part(anchor, Some(join))?;
-        // Where a loop begins at the join, its blocks count as past it.
+        // If a loop begins at the join, its blocks count as past it.
         if self.dominators.dominates(join, anchor.block()) {
             Some(Cover { places: [0..0, 0..0], ..cover })
         } else {
@@ -343,7 +344,7 @@ impl<'a> Reconvergence<'a> {
         }
     }
 
-    /// The blocks on the ways from the anchor to the join, neither included.
+    /// The blocks on paths from the anchor to the join, neither included.
     pub fn inside(&mut self, site: Site) -> Vec<BlockId> {
         self.stamp += 1;
         let mut inside = Vec::new();
@@ -361,8 +362,8 @@ impl<'a> Reconvergence<'a> {
         inside
     }
 
-    /// Predecessors within a site: into the loop of an entry anchor only its own back edges lead, past the join nothing
-    /// counts, and others may come to the join by ways of their own.
+    /// Predecessors within a site. For an entry anchor only the back edges of its loop lead into the loop. Blocks
+    /// past the join do not count, and the join may have other predecessors.
     fn ways_in(&self, site: Site, block: BlockId) -> Vec<BlockId> {
         let arrives = site.anchor == Anchor::Entry(block);
         let counts = |p: BlockId| {
@@ -385,7 +386,8 @@ impl<'a> Reconvergence<'a> {
     }
 }
 
-/// The places of the blocks below the join, if it is in the range of those below the anchor; else nothing at its end.
+/// The positions of the blocks below the join, if it is in the range of those below the anchor; else an empty range
+/// at its end.
 fn below(dominators: &Dominators, join: Option<BlockId>, from: u32, to: u32) -> (u32, u32) {
     let inside =
         join.and_then(|join| dominators.interval(join)).filter(|(place, _)| (from..to).contains(place));

@@ -1,14 +1,14 @@
-//! Compressed sparse rows (CSR): a row of items for each id, all rows in one piece of memory.
+//! Compressed sparse rows (CSR): a row of items for each id, all rows in one allocation.
 //!
-//! It is here because analyses give a list for each block or value: one after the other they take no memory that is not
-//! needed, and nothing has to be sorted to bring them together.
+//! It is here because analyses have a list for each block or value: concatenated, they need no additional memory and
+//! no sort.
 
 use std::marker::PhantomData;
 
 /// A row of items for each of the ids below some count.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Csr<I, T> {
-    /// Where the row of each id begins, and where the last one ends.
+    /// Start of the row of each id, and the end of the last one.
     starts: Vec<u32>,
     items: Vec<T>,
     id: PhantomData<fn(I)>,
@@ -34,7 +34,8 @@ impl<I: Copy + Into<usize>, T: Copy> Csr<I, T> {
         Csr { starts, items, id: PhantomData }
     }
 
-    /// The same of what a visit gives, which is made twice: to count, and to fill the rows, which hold `filler` before.
+    /// Rows of the items that a visit yields. The visit runs twice: once to count, once to fill the rows, which start
+    /// with `filler`.
     pub fn of_visits(count: usize, filler: T, visit: impl Fn(&mut dyn FnMut(I, T))) -> Csr<I, T> {
         let mut starts = vec![0u32; count + 1];
         visit(&mut |id, _| starts[id.into() + 1] += 1);

@@ -1,16 +1,15 @@
-//! Divergence: which values may differ between the lanes of a warp, and which blocks the warp may execute in parts.
+//! Divergence: values that may differ between the lanes of a warp, and blocks that a subset of the warp may execute.
 //!
 //! It is here because uniform registers, convergence barriers and the verifier must agree on one answer. The answer
-//! errs on the side of divergent: an operation counts as lane-wise (uniform inputs give uniform results) only if
-//! it is listed so.
+//! is conservative: an operation is lane-wise (uniform inputs give uniform results) only if it is listed as such.
 //!
-//! A value is divergent if (a) its operation makes it so (thread numbers, loads from memory that may change, warp
+//! A value is divergent if (a) its operation makes it so (thread ids, loads from memory that may change, warp
 //! exchanges, atomics, calls), (b) an input is divergent, (c) it merges values whose choice depends on a divergent
 //! branch, or (d) it leaves a loop that lanes leave at different times.
 //!
-//! An indirect call whose target differs parts the warp as a branch does: the lanes of each target come back by themselves. A
-//! block that ends with one counts as a divergent branch. Until convergence barriers are placed a call may stand in the
-//! middle of a block; there is a place for a barrier round each.
+//! An indirect call with a divergent target splits the warp as a branch does; the lanes of each target return on
+//! their own. A block that ends with one counts as a divergent branch. Until convergence barriers are placed, a call
+//! may be in the middle of a block; there is room for a barrier around each.
 
 use crate::convergence::{Cover, Reconvergence};
 use crate::csr::Csr;
@@ -60,8 +59,8 @@ impl Divergence {
         self.branches[block]
     }
 
-    /// True if lanes that execute the block together leave it together: where they go is the answer to what they ask
-    /// once or vote on, in this block.
+    /// True if lanes that execute the block together leave it together: their branch depends on a value that one lane
+    /// reads or the lanes vote on in this block.
     pub fn keeps_together(&self, function: &Function, block: BlockId) -> bool {
         let mut answers: Vec<Value> = Vec::new();
         for instruction in &function.block(block).instructions {
@@ -86,7 +85,7 @@ impl Divergence {
     }
 }
 
-/// True if the block does nothing but end the thread: what a thread does there has no effect on others.
+/// True if the block only ends the thread; it has no effect on other threads.
 pub fn is_bare_exit(function: &Function, block: BlockId) -> bool {
     let block = function.block(block);
     block.phis.is_empty()
@@ -100,21 +99,22 @@ struct Analysis<'a> {
     loops: Loops,
     reconvergence: Reconvergence<'a>,
     uses: Chains,
-    /// Made when first asked for: many functions have no branch that parts a warp.
+    /// Computed on first use: many functions have no divergent branch.
     definitions: OnceCell<Chains>,
     result: Divergence,
-    /// For blocks executed in parts, where the region ends that was looked at when that came out; `None` if nowhere.
+    /// For divergent blocks, the end of the region through which that was found; `None` if it has none.
     parted_until: TiVec<BlockId, Option<BlockId>>,
     /// For each place in the dominator tree itself, or a later one if a part has covered it.
     whole_from: Vec<u32>,
     value_work: Vec<Value>,
-    /// Of parallel copies, by block and place: the values that are read, in order, and by which component.
+    /// For parallel copies, by block and index: the values read, sorted, and the component that reads each.
     components: FxHashMap<(BlockId, usize), Vec<(Value, u32)>>,
-    /// Divergent branches by place in RPO, so that the outer ones come first.
+    /// Divergent branches by RPO number, so that the outer ones come first.
     branch_work: BinaryHeap<Reverse<(u32, BlockId)>>,
-    /// For each loop itself, or one further out if lanes are known to leave it at different times; past the last for none.
+    /// First loop to consider for each loop: itself, or an outer one if lanes are known to leave it at different
+    /// times. An index past the last means no loop.
     loop_from: Vec<usize>,
-    /// For each loop the values written in it and read outside of it; made when first asked for.
+    /// For each loop the values written in it and read outside of it; computed on first use.
     leaving: Option<Csr<usize, Value>>,
 }
 
@@ -155,7 +155,7 @@ impl<'a> Analysis<'a> {
                     self.mark_results(instruction);
                 }
             }
-            // A transfer whose target is in a register, or is unknown, may go anywhere.
+            // A transfer with a register or unknown target may go to any successor.
             if let Some(last) = block.instructions.last()
                 && block.successors.len() > 1
                 && last.guard.is_none()
@@ -180,8 +180,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// No place is known where the threads of a cycle with several entries meet: in it no value and no branch is taken as
-    /// uniform, and from there on the warp is executed in parts.
+    /// No reconvergence point is known for a cycle with several entries: no value or branch in it counts as uniform,
+    /// and from there on the warp is divergent.
     fn visit_irreducible(&mut self) {
         let (function, cycles) = (self.function, self.loops.irreducible.clone());
         for &id in &cycles {
@@ -272,7 +272,7 @@ impl<'a> Analysis<'a> {
             .copied()
             .filter(|&s| !is_bare_exit(self.function, s))
             .collect();
-        // Even two ways to one block part the threads, if only for a moment.
+        // Even two edges to one block split the threads, if only briefly.
         if live.len() > 1 {
             self.mark_branch(id);
         }
@@ -284,8 +284,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// A divergent branch: blocks up to where its threads meet again are executed in parts; values merged where two
-    /// of its paths first meet depend on it; values that leave a loop it leaves differ.
+    /// Handles a divergent branch. Blocks up to its reconvergence point are executed by a subset of the warp. Values
+    /// merged where two of its paths first meet depend on it. Values live out of a loop that it exits are divergent.
     fn visit_branch(&mut self, branch: BlockId) {
         let join = self.reconvergence.site(branch).map(|site| site.join);
         for block in self.reconvergence.meetings_ahead(branch, join) {
@@ -296,7 +296,7 @@ impl<'a> Analysis<'a> {
                 Some(cover) => self.part_cover(&cover, join),
                 None => {
                     let (parted, until) = (&self.result.blocks, &self.parted_until);
-                    // What a region with the same end holds has been looked at with all that lies behind it.
+                    // A region with the same end was already visited together with all that follows it.
                     let known =
                         |block: BlockId| parted[block] && (until[block].is_none() || until[block] == join);
                     for block in self.reconvergence.walk(branch, join, known) {
@@ -305,7 +305,7 @@ impl<'a> Analysis<'a> {
                 }
             }
         }
-        // Loops that the branch lies in and its join does not: lanes leave them at different times.
+        // Loops that contain the branch but not its join: lanes leave them at different times.
         let mut at = self.next_together(self.loops.innermost(branch));
         while let Some(index) = at.filter(|&index| !join.is_some_and(|join| self.loops.contains(index, join)))
         {
@@ -327,7 +327,7 @@ impl<'a> Analysis<'a> {
         Some(end).filter(|&end| end < self.loops.loops.len())
     }
 
-    /// The blocks of a part of the dominator tree are executed in parts. Those of which that is known are passed over.
+    /// Marks the blocks of a part of the dominator tree as divergent; those already marked are skipped.
     fn part_cover(&mut self, cover: &Cover, join: Option<BlockId>) {
         for range in &cover.places {
             let mut place = self.next_whole(range.start);
@@ -355,8 +355,8 @@ impl<'a> Analysis<'a> {
         end
     }
 
-    /// The block is executed in parts, by threads that are together again at `join`. To the headers of the loops that
-    /// it ends a round of, they come at different times.
+    /// Marks the block as executed by a subset of the warp until `join`. Lanes reach the headers of loops for which
+    /// it is a latch at different times.
     fn part(&mut self, block: BlockId, join: Option<BlockId>) {
         self.parted_until[block] = join;
         if std::mem::replace(&mut self.result.blocks[block], true) {
@@ -388,8 +388,8 @@ impl<'a> Analysis<'a> {
         function.block(block).phis.iter().for_each(|phi| self.mark(phi.destination));
     }
 
-    /// Outside SSA a value written in a block that only a part of the warp executes differs afterwards, if it is
-    /// also written elsewhere.
+    /// Outside SSA, a value written in a block that only a subset of the warp executes is divergent afterwards if it
+    /// is also written elsewhere.
     fn spoil_multiple_definitions(&mut self, block: BlockId) {
         let (function, cfg) = (self.function, self.cfg);
         for instruction in &function.block(block).instructions {
@@ -456,7 +456,7 @@ fn is_vote(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Sass(Op::VOTE) && instruction.guard.is_none()
 }
 
-/// True if all lanes that execute it together get the word of one of them, which the instruction names.
+/// True if all lanes that execute it together get the word of one lane, which the instruction names.
 fn is_broadcast(instruction: &Instruction) -> bool {
     let whole_warp = SourceKind::Literal(0x1f);
     instruction.opcode == Opcode::Sass(Op::SHFL)

@@ -1,5 +1,5 @@
-//! Dominators, post-dominators and dominance frontiers (the iterative algorithm of Cooper, Harvey and Kennedy, and that of
-//! Lengauer and Tarjan where it is too slow).
+//! Dominators, post-dominators and dominance frontiers (the iterative algorithm of Cooper, Harvey and Kennedy, and
+//! that of Lengauer and Tarjan where it is too slow).
 //!
 //! It is here because SSA construction, the verifier, convergence placement and code motion need them. Queries are
 //! constant time through the numbering of the tree.
@@ -23,7 +23,7 @@ const NO_BLOCK: BlockId = BlockId(NONE);
 pub struct Dominators {
     /// Immediate dominator; `NO_BLOCK` for roots and unreachable blocks.
     parent: TiVec<BlockId, BlockId>,
-    /// Numbering of the tree: a dominates b if b's interval lies in a's.
+    /// Numbering of the tree: a dominates b if b's interval is within a's.
     enter: TiVec<BlockId, u32>,
     leave: TiVec<BlockId, u32>,
     children: Csr<BlockId, BlockId>,
@@ -40,19 +40,19 @@ impl Dominators {
         Dominators::number(parent, cfg.order(), count)
     }
 
-    /// The post-dominator tree over a virtual exit. Blocks without successors hang below the virtual exit; so does every
-    /// block from which no end is reached: nothing post-dominates what never ends.
+    /// The post-dominator tree over a virtual exit. Blocks without successors are children of the virtual exit; so is
+    /// every block that reaches no end: nothing post-dominates it.
     pub fn post(function: &Function, cfg: &Cfg) -> Dominators {
         Dominators::post_with(function, cfg, |_| true)
     }
 
-    /// The post-dominator tree of the part of the graph whose blocks the filter keeps (threads in other blocks are
-    /// known to end). Blocks that are filtered out hang below the virtual exit by themselves. Threads that end on the way, at
-    /// a guarded exit or in a block that is filtered out, do not count; where they leave a cycle in no other way,
-    /// the virtual exit is behind the last block in which they do.
+    /// The post-dominator tree of the blocks that the filter keeps (threads in other blocks are known to end). Blocks
+    /// that are filtered out are children of the virtual exit. Threads that end early, at a guarded exit or in a
+    /// filtered block, do not count. If a cycle has no other exit, the virtual exit follows the last block of it in
+    /// which threads end.
     pub fn post_with(function: &Function, cfg: &Cfg, keep: impl Fn(BlockId) -> bool) -> Dominators {
         let count = function.blocks.len();
-        // The virtual exit is one more node behind the blocks.
+        // The virtual exit is an extra node after the blocks.
         let exit = function.blocks.next_key();
         let is_kept: TiVec<BlockId, bool> = function.block_ids().map(keep).collect();
         let kept: TiVec<BlockId, Successors> = function
@@ -64,7 +64,7 @@ impl Dominators {
             .collect();
         let mut leads_out: TiVec<BlockId, bool> = ti_vec![false; count];
         let mut back = BackWalk { cfg, is_kept: &is_kept, seen: ti_vec![false; count] };
-        // Postorder of the reversed graph, from every end, then from cycles that no kept way leads out of.
+        // Postorder of the reversed graph, from every end, then from cycles without a kept exit.
         let mut order: Vec<BlockId> = Vec::with_capacity(count + 1);
         for &end in cfg.order().iter().filter(|&&block| kept[block].is_empty()) {
             leads_out[end] = true;
@@ -159,7 +159,7 @@ impl Dominators {
             && self.leave[b] <= self.leave[a]
     }
 
-    /// The blocks whose immediate dominator this one is.
+    /// The blocks that this block immediately dominates.
     #[inline]
     pub fn children(&self, block: BlockId) -> &[BlockId] {
         self.children.of(block)
@@ -187,12 +187,12 @@ impl Dominators {
         order
     }
 
-    /// The dominance frontier of each block: where its dominance ends. Sorted, without doubles.
+    /// The dominance frontier of each block. Sorted, without duplicates.
     pub fn frontiers(&self, cfg: &Cfg) -> TiVec<BlockId, Vec<BlockId>> {
         self.frontiers_over(cfg, |_, _| true)
     }
 
-    /// The same without back edges: where ways of one round meet.
+    /// Dominance frontiers without back edges: meeting points within one iteration.
     pub fn frontiers_ahead(&self, cfg: &Cfg) -> TiVec<BlockId, Vec<BlockId>> {
         self.frontiers_over(cfg, |from, to| cfg.position(from) < cfg.position(to))
     }
@@ -214,7 +214,7 @@ impl Dominators {
                 while runner != self.immediate(block) {
                     let Some(current) = runner else { break };
                     let frontier = &mut frontiers[current];
-                    // From here on an earlier predecessor has gone the same way.
+                    // From here on an earlier predecessor took the same path.
                     if frontier.last() == Some(&block) {
                         break;
                     }
@@ -229,12 +229,12 @@ impl Dominators {
 
 type Successors = smallvec::SmallVec<[BlockId; 4]>;
 
-/// True if threads may end in the block although control goes on behind it.
+/// True if threads may end in the block although control continues after it.
 pub(crate) fn ends_on_the_way(function: &Function, block: BlockId) -> bool {
     function.block(block).instructions.iter().any(|i| i.opcode == Opcode::Sass(Op::EXIT) && i.guard.is_some())
 }
 
-/// Walks against the edges between blocks that are kept.
+/// Backward walk over the kept blocks.
 struct BackWalk<'a> {
     cfg: &'a Cfg,
     is_kept: &'a TiVec<BlockId, bool>,
@@ -242,7 +242,7 @@ struct BackWalk<'a> {
 }
 
 impl BackWalk<'_> {
-    /// Adds what leads to `start` and was not seen before in postorder.
+    /// Adds the unseen blocks that lead to `start`, in postorder.
     fn walk(&mut self, start: BlockId, order: &mut Vec<BlockId>) {
         if std::mem::replace(&mut self.seen[start], true) {
             return;
@@ -266,8 +266,8 @@ impl BackWalk<'_> {
         }
     }
 
-    /// The blocks that were not seen in an order in which each that nothing seen before leads on from lies on a cycle that no
-    /// way leads out of (the first pass of Kosaraju's algorithm).
+    /// Unseen blocks, sorted so that a block that reaches no block seen before is on a cycle without exit (the first
+    /// pass of Kosaraju's algorithm).
     fn last_cycles(&self) -> Vec<BlockId> {
         let mut walk = BackWalk { seen: self.seen.clone(), ..*self };
         let mut order = Vec::new();
@@ -279,7 +279,7 @@ impl BackWalk<'_> {
     }
 }
 
-/// What is reached from a block, itself included.
+/// Blocks reachable from a block, itself included.
 fn reached(kept: &TiVec<BlockId, Successors>, start: BlockId) -> FxHashSet<BlockId> {
     let mut found = FxHashSet::default();
     let mut work = vec![start];
@@ -291,9 +291,9 @@ fn reached(kept: &TiVec<BlockId, Successors>, start: BlockId) -> FxHashSet<Block
     found
 }
 
-/// Immediate dominators of the nodes in `order` (reverse postorder, root first); nodes outside keep `NO_BLOCK`. The iterative
-/// algorithm is the fastest on the graphs of most functions; where it would take more than a few steps for each edge, that
-/// of Lengauer and Tarjan is.
+/// Immediate dominators of the nodes in `order` (RPO, root first); nodes outside keep `NO_BLOCK`. The iterative
+/// algorithm is fastest on most graphs. Where it would take more than a few steps per edge, the algorithm of Lengauer
+/// and Tarjan is used.
 fn solve(
     count: usize,
     order: &[BlockId],
@@ -334,7 +334,7 @@ fn solve(
     parent
 }
 
-/// Where two ways to the root meet; any place if the steps run out.
+/// The nearest common ancestor of two nodes; any node if the steps run out.
 fn meet(
     parent: &TiSlice<BlockId, BlockId>,
     position: &TiSlice<BlockId, u32>,

@@ -32,8 +32,8 @@ pub fn redirect(function: &mut Function, from: BlockId, old: BlockId, new: Block
     }
 }
 
-/// The jump table of an indexed branch: the one that its block reads, or else one that names the same targets. Tables
-/// are not shared between branches.
+/// The jump table of an indexed branch: the one that its block reads, or else one with the same targets. Tables are
+/// not shared between branches.
 fn redirect_table(function: &mut Function, from: BlockId, old: BlockId, new: BlockId) {
     let mut read = Vec::new();
     for instruction in &function.block(from).instructions {
@@ -65,7 +65,7 @@ pub fn split_critical(function: &mut Function) -> bool {
     split_critical_if(function, |_| true)
 }
 
-/// The same for the edges into blocks that the filter chooses.
+/// Splits critical edges into the blocks that the filter selects.
 pub fn split_critical_if(function: &mut Function, wanted: impl Fn(&Block) -> bool) -> bool {
     let cfg = Cfg::new(function);
     let mut changed = false;
@@ -90,7 +90,7 @@ pub fn split_critical_if(function: &mut Function, wanted: impl Fn(&Block) -> boo
     changed
 }
 
-/// The phis of a block take from `new` what they took from `old`.
+/// Phis of a block that take a source from `old` take it from `new` instead.
 pub fn rename_predecessor(function: &mut Function, block: BlockId, old: BlockId, new: BlockId) {
     for phi in &mut function.block_mut(block).phis {
         for (predecessor, _) in &mut phi.sources {
@@ -108,8 +108,8 @@ pub fn forget_predecessor(function: &mut Function, block: BlockId, predecessor: 
     }
 }
 
-/// Index of the first of the trailing transfers of a block: code at the end of a block goes before it. A guarded exit
-/// is an ordinary instruction, so only branches (and what follows them) count.
+/// Index of the first of the trailing transfers of a block: code at the end of a block is inserted before it. A
+/// guarded exit is an ordinary instruction, so only branches (and instructions after them) count.
 pub fn end_of_code(block: &Block) -> usize {
     let mut end = block.instructions.len();
     while end > 0 {
@@ -124,11 +124,11 @@ pub fn end_of_code(block: &Block) -> usize {
     end
 }
 
-/// Where code that is put at the end of each block stems from: the last instruction there, or what leads to a block that has
-/// none.
+/// Origin for code inserted at the end of each block: that of the last instruction there, or of a predecessor's if
+/// the block is empty.
 pub fn end_origins(function: &Function, cfg: &Cfg) -> TiVec<BlockId, Origin> {
     let mut ends = ti_vec![Origin(0); function.blocks.len()];
-    // In this order a predecessor of each block but the entry comes before it.
+    // In RPO a predecessor of each block except the entry comes before it.
     for &id in cfg.order() {
         let last = function.block(id).instructions.last().map(|last| last.origin);
         let before = cfg.predecessors(id).first().map(|&predecessor| ends[predecessor]);
@@ -137,8 +137,8 @@ pub fn end_origins(function: &Function, cfg: &Cfg) -> TiVec<BlockId, Origin> {
     ends
 }
 
-/// Gives the function an entry without predecessors: if control comes back to block 0, its contents move to a new
-/// block that block 0 falls into.
+/// Gives the function an entry without predecessors: if block 0 has some, its contents move to a new block that block
+/// 0 falls into.
 pub fn detach_entry(function: &mut Function) {
     if Cfg::new(function).predecessors(BlockId(0)).is_empty() {
         return;

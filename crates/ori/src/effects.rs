@@ -1,14 +1,13 @@
-//! What an instruction does besides writing its results: the questions that decide whether it may be removed, moved,
-//! duplicated or executed by lanes that would not have.
+//! Side effects of instructions: queries that decide whether one may be removed, moved, duplicated or speculated.
 //!
-//! It is here because dead-code removal, code motion, value numbering, if-conversion and divergence must give the same
-//! answers. What an opcode does is a column of the table of opcodes; an effect that is not named here counts as harmful.
+//! It is here because dead-code removal, code motion, value numbering, if-conversion and divergence must agree.
+//! Effects are a column of the opcode table; an effect that is not named here counts as harmful.
 
 use crate::{Instruction, Opcode, Pseudo, Source, SourceKind};
 use oriole_chip::nameable;
 use oriole_sass::{Effect, Mod, Mods, Op, Symbol};
 
-/// True if nothing but its results would tell that the instruction ran: it is dead when they are not read.
+/// True if the instruction has no effect but its results: it is dead when they are not read.
 pub fn is_removable(instruction: &Instruction) -> bool {
     if is_product_step(instruction) {
         return false;
@@ -41,8 +40,8 @@ pub fn is_removable(instruction: &Instruction) -> bool {
     }
 }
 
-/// True if the results depend on nothing but the operands: equal operands give equal results, wherever and whenever
-/// it runs. Such an instruction may be numbered, moved and duplicated freely (guard and divergence apart).
+/// True if the results depend only on the operands: equal operands give equal results, wherever and whenever it runs.
+/// Such an instruction may be value-numbered, moved and duplicated freely (except for guard and divergence).
 pub fn is_pure(instruction: &Instruction) -> bool {
     if instruction
         .memory
@@ -70,7 +69,7 @@ pub fn is_pure(instruction: &Instruction) -> bool {
     }
 }
 
-/// True if which lanes run it together matters: it must not be moved into or out of control flow, nor duplicated.
+/// True if the set of active lanes matters: it must not be moved into or out of control flow, nor duplicated.
 pub fn is_convergent(instruction: &Instruction) -> bool {
     match instruction.opcode {
         Opcode::Sass(op) => is_convergent_operation(op),
@@ -78,8 +77,8 @@ pub fn is_convergent(instruction: &Instruction) -> bool {
     }
 }
 
-/// True if the machine takes the registers of its operands from the uniform file only, one value for all lanes that execute
-/// it. Until phase 55 they may be in the general file.
+/// True if the hardware reads the operands from uniform registers only, one value for all lanes that execute the
+/// instruction. Until phase 55 they may be in general registers.
 pub fn wants_uniform_operands(instruction: &Instruction) -> bool {
     match instruction.opcode {
         Opcode::Sass(Op::SYNCS) => instruction.mods.has(Mod::EXCH),
@@ -88,7 +87,7 @@ pub fn wants_uniform_operands(instruction: &Instruction) -> bool {
     }
 }
 
-/// How many general registers code may name behind an instruction that changes how many a thread is allocated.
+/// General registers that code may name after an instruction that changes the thread's allocation.
 pub fn register_grant(instruction: &Instruction) -> Option<u16> {
     match (instruction.opcode, instruction.sources.as_slice()) {
         (Opcode::Sass(Op::USETMAXREG), [Source { kind: SourceKind::Literal(count), .. }]) => {
@@ -98,31 +97,31 @@ pub fn register_grant(instruction: &Instruction) -> Option<u16> {
     }
 }
 
-/// True if it is one of the steps of a product of matrices that the machine makes in several: nothing is known of what
-/// happens if one of them is missing, or if those of two products mix.
+/// True for one step of a matrix multiply that the hardware splits into several. Behaviour is unknown if a step is
+/// missing or if steps of two matrix multiplies interleave.
 pub fn is_product_step(instruction: &Instruction) -> bool {
     matches!(instruction.opcode, Opcode::Sass(op) if is_product_step_of(op, &instruction.mods))
 }
 
-/// The same of an opcode and its modifiers.
+/// [`is_product_step`] of an opcode and its modifiers.
 pub fn is_product_step_of(op: Op, mods: &Mods) -> bool {
     op == Op::HMMA && mods.has(Mod::_884)
 }
 
-/// True if all lanes of a warp that has converged run it at once: within a block it need not keep its place among
-/// operations that lanes run together.
+/// True if all lanes of a converged warp execute it at once: within a block it need not keep its order among
+/// collective operations.
 pub fn is_aligned(instruction: &Instruction) -> bool {
     matches!(instruction.opcode, Opcode::Sass(op) if op.info().aligned) && !is_product_step(instruction)
 }
 
-/// True if lanes only learn values of each other, by shuffles, votes and copies to uniform registers. The lanes that run one
-/// instruction of a block run all of them: within the block it need not keep its place among its like.
+/// True if lanes only exchange values, by shuffles, votes and copies to uniform registers. The lanes that execute one
+/// instruction of a block execute all of them: within the block it need not keep its order among such operations.
 pub fn is_exchange(instruction: &Instruction) -> bool {
     let exchanges = matches!(instruction.opcode, Opcode::Sass(op) if is_exchange_operation(op));
     exchanges && instruction.memory.is_none() && !is_product_step(instruction)
 }
 
-/// The same of a machine operation without memory.
+/// [`is_exchange`] of a machine operation without memory.
 pub fn is_exchange_operation(op: Op) -> bool {
     let info = op.info();
     info.convergent && matches!(info.effect, Effect::Collective | Effect::Query)
@@ -138,8 +137,8 @@ pub fn gathers_warp(instruction: &Instruction) -> bool {
         && (instruction.mods.has(Mod::ALL) || matches!(instruction.sources.as_slice(), [mask] if all(mask)))
 }
 
-/// True if it waits for all live lanes of the warp or for threads of the whole block: lanes that will not run it must
-/// be free to end meanwhile.
+/// True if it waits for all live lanes of the warp or for threads of the whole block: lanes that will not execute it
+/// must be free to end meanwhile.
 pub fn waits_for_all(instruction: &Instruction) -> bool {
     let waits_at_barrier = instruction.opcode == Opcode::Sass(Op::BAR)
         && !instruction.mods.has(Mod::ARV)
@@ -167,12 +166,12 @@ pub fn is_uniform_datapath(op: Op) -> bool {
     op.info().effect == Effect::PureUniform
 }
 
-/// Operations whose results in a lane depend on nothing but the operands in that lane.
+/// Operations whose results in a lane depend only on the operands in that lane.
 pub fn is_lane_wise(op: Op) -> bool {
     op.info().effect == Effect::Pure
 }
 
-/// True if the instruction goes elsewhere in the function or leaves it, calls apart.
+/// True if the instruction transfers control within the function or leaves it; calls do not count.
 pub fn is_transfer(instruction: &Instruction) -> bool {
     match instruction.opcode {
         Opcode::Sass(op) => matches!(op.info().effect, Effect::Branch | Effect::Leave),
@@ -188,7 +187,7 @@ pub fn leaves_function(instruction: &Instruction) -> bool {
     }
 }
 
-/// The address of the function that an indirect call goes to. Lanes with different ones come back at different times.
+/// The target address of an indirect call. Lanes with different targets return at different times.
 pub fn called_address(instruction: &Instruction) -> Option<&Source> {
     let indirect = instruction.call.as_ref().is_some_and(|call| call.callee.is_none());
     let calls = instruction.opcode == Opcode::Pseudo(Pseudo::Call);

@@ -1,4 +1,4 @@
-//! A function in Ori: values, blocks, what it names outside itself, and its frame.
+//! A function in Ori: values, blocks, references to symbols, and its frame.
 
 use crate::{File, Instruction, Phi, Value, ValueData};
 use smallvec::SmallVec;
@@ -17,13 +17,13 @@ pub struct BlockId(pub u32);
 
 oriole_index::index_of_tables!(BlockId);
 
-/// Something named outside the function (or a local variable): an index into [`Function::symbols`].
+/// A symbol outside the function (or a local variable): an index into [`Function::symbols`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
 pub struct SymbolId(pub u32);
 
 oriole_index::index_of_tables!(SymbolId);
 
-/// What a symbol is. Layout numbers are never known here.
+/// Kinds of symbols. Layout offsets are never known here.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum SymbolKind {
     /// `.shared` variable of the module or the function; offset assigned by the kernel's layout.
@@ -36,41 +36,42 @@ pub enum SymbolKind {
     Local(u32),
     /// A function of the module.
     Function,
-    /// A routine of the compiler.
+    /// A compiler routine.
     Helper,
     /// A function that the driver provides (vprintf, malloc ...).
     Extern,
-    /// A function that another file defines; a linker says where it is.
+    /// A function that another file defines; a linker resolves it.
     Outside,
     /// A texture, sampler or surface of the module.
     Opaque,
-    /// A kernel's parameter of such a type, by its number.
+    /// An opaque kernel parameter, by its index.
     OpaqueParameter(u32),
     /// The size of a descriptor of the driver, which the loader knows.
     DescriptorSize,
     /// The bytes of all constants of the program, [`CONSTANT_SIZE`].
     ConstantSize,
-    /// The bottom of the frame, with the arguments of calls that are in no register.
+    /// The bottom of the frame, with the stack arguments of calls.
     Arguments,
 }
 
-/// What a linker calls the bytes of all constants of a program.
+/// The linker's symbol for the size of all constants of a program.
 pub const CONSTANT_SIZE: &str = ".nv.ptx.const0.size";
 
-/// A named thing the function refers to.
+/// A symbol that the function references.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct SymbolRef {
     /// Name as written in PTX (or the routine's name).
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: SymbolKind,
-    /// Its address is a multiple of so many bytes, whatever else is in its memory; a power of two, 1 if nothing is known.
+    /// Its address is a multiple of this many bytes, whatever else is in its memory; a power of two, 1 if nothing is
+    /// known.
     pub align: u32,
 }
 
-/// What the layout of a kernel's shared memory aligns a variable of so many bytes to, which is declared with this alignment. It puts
-/// those whose size is a multiple of 16 bytes first, so that their places are as well and nothing is lost between them;
-/// those of no size are the dynamic part, which begins at such a place.
+/// Alignment that the layout of a kernel's shared memory gives a variable of this size and declared alignment. The
+/// layout places variables whose size is a multiple of 16 bytes first, so they are 16-byte aligned without padding.
+/// Variables of size zero are the dynamic part, which starts 16-byte aligned.
 pub const fn shared_alignment(size: u64, declared: u64) -> u64 {
     if size.is_multiple_of(SHARED_UNIT) && declared < SHARED_UNIT { SHARED_UNIT } else { declared }
 }
@@ -87,7 +88,7 @@ pub struct LocalVariable {
     pub align: u32,
 }
 
-/// A table in constant bank 2: jump targets, literal words, or where the functions are.
+/// A table in constant bank 2: jump targets, literal words, or function offsets.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Table {
     /// Text offsets of blocks, one 32-bit word each.
@@ -95,18 +96,17 @@ pub enum Table {
     /// Literal words.
     Words(Vec<u32>),
     /// Text offsets of the functions that a pointer may name, 8 bytes each; a function's address as a value is the
-    /// offset of its entry in bytes. Entry 0 belongs to the null pointer. The kernel's layout fills it in, one table
-    /// for all functions of the kernel.
+    /// byte offset of its entry. Entry 0 is the null pointer. The kernel's layout fills it in, one table for all
+    /// functions of the kernel.
     Functions,
 }
 
-/// Where control may go from a block. Few are stored in place: every walk over the graph reads them.
+/// Successors of a block. A few are stored inline: every walk over the graph reads them.
 pub type Successors = SmallVec<[BlockId; 4]>;
 
-/// A block: phis (in SSA only), then instructions. Control leaves by the last instructions: any number of
-/// guarded branches are not allowed in the middle; the block ends with an optional guarded branch followed by the
-/// fall-through or by one unconditional transfer. `successors` lists where control may go, in a fixed order:
-/// the taken target first, then the fall-through.
+/// A block: phis (in SSA only), then instructions. Control leaves only at the end: the block ends with an optional
+/// guarded branch, followed by the fall-through or by one unconditional transfer. `successors` lists the targets in a
+/// fixed order: the taken target first, then the fall-through.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Block {
     /// Merged values.
@@ -117,7 +117,7 @@ pub struct Block {
     pub successors: Successors,
 }
 
-/// Who is called, and what the call costs in registers.
+/// The callee, and the registers that the call costs.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct CallShape {
     /// Callee, or `None` for an indirect call.
@@ -130,14 +130,14 @@ pub struct CallShape {
     pub clobbered_predicates: u8,
     /// True if uniform registers and uniform predicates are overwritten.
     pub clobbers_uniform: bool,
-    /// General registers that hold arguments, bit n for Rn: of the machine's call, whose operands do not name them. The
-    /// pseudo-instruction names them as sources.
+    /// General registers that hold arguments, bit n for Rn. Used by the machine call, whose operands do not name
+    /// them; the pseudo-instruction names them as sources.
     pub arguments: [u64; 4],
     /// Predicates that hold arguments, bit n for Pn, likewise.
     pub argument_predicates: u8,
 }
 
-/// What a routine of the compiler may overwrite: all that it states of its private convention.
+/// Registers that a compiler routine may clobber: the whole of its private convention.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Clobbers {
     /// General registers, bit n for Rn; those of its results and of its return address are among them.
@@ -151,13 +151,14 @@ pub struct Clobbers {
 pub struct Function {
     /// True for a kernel (`.entry`).
     pub is_entry: bool,
-    /// For a routine of the compiler: what it may overwrite. It keeps everything else, has no frame, and returns to the
-    /// place that the private convention says.
+    /// For a compiler routine: its clobbers. It preserves everything else, has no frame, and returns as its private
+    /// convention says.
     pub routine: Option<Clobbers>,
-    /// The function has a section of its own, which a linker places: calls, returns and the addresses of functions are
-    /// absolute, and relocations complete them.
+    /// The function has a section of its own, which a linker places: calls, returns and function addresses are
+    /// absolute, with relocations.
     pub is_separate: bool,
-    /// Divisions and roots call functions of the library, by the calling convention; otherwise routines of the compiler.
+    /// Divisions and roots call functions of the library, by the calling convention; otherwise routines of the
+    /// compiler.
     pub calls_library: bool,
     /// All values.
     pub values: TiVec<Value, ValueData>,
@@ -173,14 +174,15 @@ pub struct Function {
     pub parameter_bytes: u32,
     /// Highest named barrier id used plus one; 16 if an id is in a register.
     pub barriers: u8,
-    /// `.maxntid`/`.reqntid` product, `.minnctapersm`, `.maxnreg` as the register budget sees them: the most
-    /// registers a thread may be allocated, if limited.
+    /// Upper limit on the registers of a thread, if any: derived from `.maxntid`/`.reqntid`, `.minnctapersm` and
+    /// `.maxnreg`.
     pub register_limit: Option<u16>,
     /// The most threads that a block has (`.reqntid`, `.maxntid`), if the source says so.
     pub block_threads: Option<u32>,
-    /// Bytes of the shared variables of a known size, which each block has; 0 where the threads of a block are not known.
+    /// Bytes of the shared variables of a known size, which each block has; 0 where the threads of a block are not
+    /// known.
     pub shared_bytes: u32,
-    /// It is at the fixed point of the general optimizations: they would find nothing to do.
+    /// It is at the fixed point of the general optimizations: they would change nothing.
     pub at_fixed_point: bool,
 }
 
@@ -215,7 +217,7 @@ impl Function {
         &mut self.blocks[id]
     }
 
-    /// Every place where a value is named: phi results and sources, guards, sources, old values, destinations.
+    /// Visits every occurrence of a value: phi results and sources, guards, sources, old values, destinations.
     pub fn for_each_occurrence(&self, mut visit: impl FnMut(Value)) {
         for block in &self.blocks {
             for phi in &block.phis {
@@ -229,7 +231,7 @@ impl Function {
         }
     }
 
-    /// The same, giving each place to be renamed.
+    /// Visits each occurrence of a value, for renaming.
     pub fn for_each_occurrence_mut(&mut self, mut visit: impl FnMut(&mut Value)) {
         for block in &mut self.blocks {
             for phi in &mut block.phis {

@@ -1,11 +1,12 @@
-//! How many general registers code may name where: some kernels give registers back in one part and take more in another.
+//! General registers that code may name at each point: some kernels release registers in one part and acquire more in
+//! another.
 //!
-//! It is here because the order before allocation, rematerialization, the allocator and its checker count registers by place. A
-//! place that is reached with different counts has the least of them.
+//! It is here because pre-allocation scheduling, rematerialization, the allocator and its checker count registers by
+//! program point. A point that is reached with different counts has the minimum of them.
 
 use crate::effects::register_grant;
-use crate::{BlockId, Cfg, Function, Instruction};
-use oriole_sass::Mod;
+use crate::{BlockId, Cfg, Function, Instruction, Opcode, Origin, Source, SourceKind, Value};
+use oriole_sass::{Mod, Op};
 use typed_index_collections::{TiVec, ti_vec};
 
 /// The registers that there are for values.
@@ -19,7 +20,7 @@ pub struct Budget {
 
 /// The registers at the start of each block.
 pub struct Grants {
-    /// By block; unreachable ones have none.
+    /// By block; unreachable blocks have none.
     pub at_entry: TiVec<BlockId, u16>,
     /// The most that any place has.
     pub most: u16,
@@ -28,7 +29,7 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// The counts of a function that may name so many at its start; `None` if they never change.
+    /// The counts of a function that starts with `first` registers; `None` if they never change.
     pub fn new(function: &Function, cfg: &Cfg, first: u16) -> Option<Grants> {
         let last = |block: BlockId| function.block(block).instructions.iter().rev().find_map(register_grant);
         let grants =
@@ -51,8 +52,8 @@ impl Grants {
         Some(Grants { at_entry, most, least })
     }
 
-    /// The first instruction that would give registers back and names more than it finds; what it names, and what is there, as
-    /// code may name them. Such an instruction is illegal on the hardware.
+    /// The first instruction that would release registers but names more than are allocated; the count that it names,
+    /// and the allocated count as code may name it. Such an instruction is illegal on the hardware.
     pub fn raised_by_giving_back<'f>(
         &self,
         function: &'f Function,
@@ -76,7 +77,47 @@ impl Grants {
     }
 }
 
-/// True if a function gives registers back or takes more.
+/// A function without the instructions that change its register count, and without the loops that wait for a grant;
+/// and the origin of the first of them. `None` if there is none, or if the result of a grant is read anywhere else.
+/// Phis must be copies already.
+pub fn without_grants(function: &Function) -> Option<(Function, Origin)> {
+    let mut function = function.clone();
+    let mut first = None;
+    let mut granted = Vec::new();
+    for id in function.block_ids() {
+        let block = function.block_mut(id);
+        let mut left = Vec::new();
+        block.instructions.retain(|instruction| {
+            let is_grant = register_grant(instruction).is_some();
+            if is_grant {
+                first = first.or(Some(instruction.origin));
+            }
+            if is_grant || copies_predicate(instruction, &granted) {
+                instruction.for_each_definition(|value| granted.push(value));
+                return false;
+            }
+            let waits =
+                instruction.guard.is_some_and(|guard| guard.negated && granted.contains(&guard.value));
+            if let (true, [Source { kind: SourceKind::Block(to), .. }]) = (waits, &instruction.sources[..]) {
+                left.push(*to);
+                return false;
+            }
+            true
+        });
+        block.successors.retain(|successor| !left.contains(successor));
+    }
+    let mut is_read = false;
+    function.for_each_occurrence(|value| is_read |= granted.contains(&value));
+    if is_read { None } else { Some((function, first?)) }
+}
+
+/// True if a predicate instruction copies the result of a grant.
+fn copies_predicate(instruction: &Instruction, granted: &[Value]) -> bool {
+    let reads = |source: &Source| source.as_plain_value().is_some_and(|value| granted.contains(&value));
+    instruction.opcode == Opcode::Sass(Op::PLOP3) && instruction.sources.iter().any(reads)
+}
+
+/// True if a function releases or acquires registers.
 pub fn changes_registers(function: &Function) -> bool {
     function.blocks.iter().flat_map(|block| &block.instructions).any(|i| register_grant(i).is_some())
 }
@@ -113,7 +154,47 @@ b3:
         let (instruction, asked, held) =
             few.raised_by_giving_back(&function, &cfg).expect("more than there are");
         assert_eq!((instruction.origin.0, asked, held), (1, 22, 20));
+        let (without, first) = without_grants(&function).expect("changes");
+        assert_eq!(first.0, 1);
+        assert!(!changes_registers(&without));
         let plain = parse("kernel params=0 barriers=0\nb0:\n  EXIT ; 0\n").expect("Ori");
         assert!(Grants::new(&plain, &Cfg::new(&plain), 64).is_none());
+        assert!(without_grants(&plain).is_none());
+    }
+
+    #[test]
+    fn what_waits_for_registers_goes_with_the_request() {
+        let loops = "kernel params=0 barriers=0 registers=64
+b0:
+  r1 = S2R %(SR_TID.X) ; 0
+b1: -> b1 b2
+  WARPSYNC.ALL ; 1
+  q6 = USETMAXREG.CTAPOOL.TRY_ALLOC #232 ; 1
+  p7, PT = PLOP3.LUT PT, PT, q6, #128, #0 ; 1
+  @!p7 BRA b1 ; 1
+b2:
+  EXIT ; 2
+";
+        let (without, _) = without_grants(&parse(loops).expect("Ori")).expect("a request");
+        expect_test::expect![[r#"
+            kernel params=0 barriers=0 registers=64
+              value r0
+              value r2
+              value r3
+              value r4
+              value r5
+              value q6
+              value p7
+            b0:
+              r1 = S2R %(SR_TID.X) ; 0
+            b1: -> b2
+              WARPSYNC.ALL ; 1
+            b2:
+              EXIT ; 2
+        "#]]
+        .assert_eq(&without.to_string());
+        // A program that reads whether it got them keeps its request.
+        let read = loops.replace("  EXIT ; 2", "  @p7 EXIT ; 2\n  EXIT ; 2");
+        assert!(without_grants(&parse(&read).expect("Ori")).is_none());
     }
 }

@@ -1,8 +1,8 @@
-//! Handles of textures and surfaces: where an instruction holds one, and the same instruction with the handle in
-//! uniform registers.
+//! Handles of textures and surfaces: the operand that holds one, and the variant of the instruction with the handle
+//! in uniform registers.
 //!
-//! It is here because lowering and allocation must agree on it: a handle stays in a general register as long as nobody
-//! knows that the whole warp has the same one.
+//! It is here because lowering and allocation must agree on it: a handle stays in a general register until it is
+//! known to be warp-uniform.
 
 use crate::{File, Function, Instruction, Opcode, Source, SourceKind, Value, Values};
 use oriole_chip::Chip;
@@ -22,8 +22,8 @@ fn place(instruction: &Instruction) -> Option<usize> {
     }
 }
 
-/// True for surfaces. Other instructions read two uniform registers: the second one is for a sampler apart from its
-/// texture, and zero without one.
+/// True for surfaces. Other instructions read two uniform registers: the second one holds a separate sampler, or
+/// zero.
 fn is_surface(instruction: &Instruction) -> bool {
     matches!(instruction.opcode, Opcode::Sass(Op::SULD | Op::SUST | Op::SURED))
 }
@@ -35,8 +35,8 @@ pub fn handle(function: &Function, instruction: &Instruction) -> Option<Value> {
     values.first().copied().filter(|&first| function.file(first) == File::R)
 }
 
-/// The uniform register of a texture that lacks the one of its sampler: until allocation it is alone, so that passes which
-/// look for equal values do not tie one zero to several textures.
+/// The uniform register of a texture that lacks the one of its sampler: until allocation it is alone, so that passes
+/// which look for equal values do not tie one zero to several textures.
 pub fn lone_handle<'a>(function: &Function, instruction: &'a mut Instruction) -> Option<&'a mut Values> {
     let fetches = [Op::TEX, Op::TLD, Op::TLD4, Op::TXD, Op::TXQ].map(Opcode::Sass);
     if !fetches.contains(&instruction.opcode) {
@@ -83,7 +83,7 @@ pub fn make_uniform(chip: Chip, instruction: &mut Instruction, register: Value) 
     }
 }
 
-/// True if the opcode has a number behind a handle in a uniform register.
+/// True if the opcode takes an immediate after a handle in a uniform register.
 pub fn names_header(chip: Chip, op: Op) -> bool {
     let numbered = |form: &form::Form| {
         let mut pairs = form.slots.windows(2).map(|pair| (pair[0].kind, pair[1].kind));

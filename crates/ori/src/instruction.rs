@@ -4,7 +4,7 @@ use crate::{CallShape, Destination, Opcode, Pseudo, Source, Value, Values};
 use oriole_sass::Mods;
 use smallvec::SmallVec;
 
-/// The PTX statement that an instruction stems from: its ordinal in the function body, comments, labels and
+/// The PTX statement of origin of an instruction: its ordinal in the function body, comments, labels and
 /// `.loc` not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Origin(pub u32);
@@ -12,9 +12,9 @@ pub struct Origin(pub u32);
 /// An instruction. Destinations and sources are in the order of SASS text; slots that the disassembler leaves
 /// out (carry outputs that are `PT`, a full write mask) may be left out here too.
 ///
-/// A partial definition keeps the old value of what it does not write: the instruction has a guard, or leaves out lanes. In
-/// SSA (between phases 23 and 73) that old value is listed in `tied`, one for each component of all destinations in order;
-/// outside SSA `tied` is empty and the destination itself is the old value.
+/// A partial definition keeps the old value of the components it does not write: the instruction has a guard, or
+/// leaves out lanes. In SSA (between phases 23 and 73) that old value is listed in `tied`, one for each component of
+/// all destinations in order; outside SSA `tied` is empty and the destination itself is the old value.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub struct Instruction {
     /// Operation.
@@ -29,13 +29,13 @@ pub struct Instruction {
     pub sources: SmallVec<[Source; 3]>,
     /// Old values of a partial definition in SSA.
     pub tied: Values,
-    /// What memory it touches, for ordering and aliasing; `None` if none.
+    /// Memory access, for ordering and aliasing; `None` if it touches no memory.
     pub memory: Option<MemoryInfo>,
     /// Callee and clobbers of a call.
     pub call: Option<Box<CallShape>>,
-    /// A floating multiplication or addition that may be contracted: the source asks for no rounding between the two.
+    /// A floating-point multiply or add that may be contracted: the source requires no rounding between the two.
     pub contract: bool,
-    /// Where it stems from.
+    /// Its origin.
     pub origin: Origin,
 }
 
@@ -48,11 +48,11 @@ pub struct Guard {
     pub negated: bool,
 }
 
-/// What an instruction does to memory. The space decides aliasing; two accesses of different known spaces never
+/// The memory access of an instruction. The space decides aliasing; two accesses of different known spaces never
 /// conflict, `Generic` conflicts with global, shared and local.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MemoryInfo {
-    /// Which memory.
+    /// The memory space.
     pub space: Space,
     /// Reads it.
     pub reads: bool,
@@ -60,12 +60,12 @@ pub struct MemoryInfo {
     pub writes: bool,
     /// Volatile, atomic, or ordered (acquire, release): never removed, duplicated, or reordered with its like.
     pub ordered: bool,
-    /// What it does to a barrier object, if the container tells of that.
+    /// Operation on an mbarrier, if the cubin records it.
     pub object: Option<ObjectOperation>,
 }
 
 impl MemoryInfo {
-    /// What may touch any memory but that of other spaces than generic addresses reach, and keeps its place.
+    /// An access to any memory that generic addresses reach; it keeps its place.
     pub const EVERYTHING: MemoryInfo =
         MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true, object: None };
     /// A register that allocation stores in the frame.
@@ -76,8 +76,8 @@ impl MemoryInfo {
         MemoryInfo { space: Space::Spill, reads: true, writes: false, ordered: false, object: None };
 }
 
-/// What the container tells of an access to a barrier object. The machine's words do not always: a state and a parity are
-/// waited for by the same one.
+/// Operation on an mbarrier as the cubin records it. The opcode alone is ambiguous: waits for a state and for a
+/// parity use the same one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
 pub enum ObjectOperation {
     /// `mbarrier.init`.
@@ -137,7 +137,7 @@ impl ObjectOperation {
     }
 }
 
-/// Memory spaces as the classifier of the seeds names them; only those of compute code.
+/// Memory spaces; only those of compute code.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Space {
     /// Generic address.
@@ -154,7 +154,7 @@ pub enum Space {
     Spill,
 }
 
-/// Written out, since the lists are short: the copy that they make of themselves prepares for any length.
+/// Written by hand, since the lists are short: their generic clone prepares for any length.
 impl Clone for Instruction {
     fn clone(&self) -> Instruction {
         let mut destinations = SmallVec::new();
@@ -194,18 +194,18 @@ impl Instruction {
         }
     }
 
-    /// True for copies of one value or of many at once, whose components stand for themselves.
+    /// True for copies of one or several values, whose components are independent.
     pub fn is_copy(&self) -> bool {
         matches!(self.opcode, Opcode::Pseudo(Pseudo::Copy | Pseudo::ParallelCopy))
     }
 
-    /// True if a lane may find the old values in what is written: there is a guard, or the instruction leaves lanes out.
+    /// True if a lane may keep old values of the destinations: the instruction has a guard, or leaves out lanes.
     #[inline]
     pub fn is_partial(&self) -> bool {
         self.guard.is_some() || matches!(self.opcode, Opcode::Sass(op) if op.info().is_partial(&self.mods))
     }
 
-    /// The same where the old values are those of the results themselves, as they are outside SSA.
+    /// [`Instruction::is_partial`] where the old values are those of the destinations themselves, as outside SSA.
     #[inline]
     pub fn keeps_its_results(&self) -> bool {
         self.tied.is_empty() && self.is_partial()

@@ -1,12 +1,11 @@
 //! Ori, the one intermediate representation: SASS opcode names over virtual registers, an explicit control-flow
 //! graph, partial SSA between phases 23 and 73.
 //!
-//! It is here because every stage between `lower` and `encode` takes and gives it. No PTX spelling, no encoding
+//! It is here because every stage between `lower` and `encode` takes and returns it. No PTX spelling, no encoding
 //! bit, no latency and no pass may enter.
 //!
-//! A *value* is one 32-bit component of the general or uniform file, or one predicate, or one convergence
-//! barrier. A 64-bit quantity is two values; that they must land in an aligned pair is said by the operand that
-//! lists them, not by the values.
+//! A *value* is one 32-bit component of the general or uniform file, or one predicate, or one convergence barrier. A
+//! 64-bit quantity is two values; the operand that lists them requires an aligned pair, not the values themselves.
 
 pub mod branches;
 pub mod builder;
@@ -53,7 +52,7 @@ pub use function::{
     Block, BlockId, CONSTANT_SIZE, CallShape, Clobbers, Function, LocalVariable, SHARED_UNIT, Successors,
     SymbolId, SymbolKind, SymbolRef, Table, shared_alignment,
 };
-pub use grants::{Budget, Grants, changes_registers};
+pub use grants::{Budget, Grants, changes_registers, without_grants};
 pub use instruction::{Guard, Instruction, MemoryInfo, ObjectOperation, Origin, Space};
 pub use liveness::Liveness;
 pub use loops::{Loop, Loops};

@@ -1,7 +1,7 @@
-//! Liveness: which values are needed at the borders of blocks.
+//! Liveness: values that are live at block boundaries.
 //!
-//! It is here because allocation, scheduling, spilling, the profile and dead-code removal ask. Sets are sorted lists,
-//! found value by value with a backward walk from each use, so that time and space are those of the answer.
+//! It is here because allocation, scheduling, spilling, the profile and dead-code removal need it. Sets are sorted
+//! lists, found value by value with a backward walk from each use, so time and space are proportional to the result.
 //!
 //! A phi reads its sources at the end of the predecessors and writes at the top of its block: phi results are not
 //! live-in. A guarded definition outside SSA keeps the old value, so it ends no live range.
@@ -10,7 +10,7 @@ use crate::csr::Csr;
 use crate::{BlockId, Cfg, Function, Opcode, Pseudo, Value};
 use typed_index_collections::{TiVec, ti_vec};
 
-/// Values live at block borders.
+/// Values live at block boundaries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Liveness {
     live_in: Csr<BlockId, Value>,
@@ -23,13 +23,13 @@ impl Liveness {
         Liveness::of(function, cfg, |_| true)
     }
 
-    /// The same for the values that the filter chooses; the others are nowhere in the sets.
+    /// Liveness of the values that the filter selects; the others are in no set.
     pub fn of(function: &Function, cfg: &Cfg, wanted: impl Fn(Value) -> bool) -> Liveness {
         Local::of(function, cfg, wanted, true).propagate(cfg)
     }
 
-    /// The same of what is really read: what a guarded definition keeps counts only if somebody reads it later, and a
-    /// [`Pseudo::Keep`] asks for a register, not for what it holds.
+    /// Liveness by real reads. The old value that a guarded definition keeps counts only if it is read later. A
+    /// [`Pseudo::Keep`] needs a register, but not its value.
     pub fn of_readers(function: &Function, cfg: &Cfg) -> Liveness {
         Local::of(function, cfg, |_| true, false).propagate(cfg)
     }
@@ -56,20 +56,20 @@ impl Liveness {
     }
 }
 
-/// What each block does with a value, by value.
+/// Uses and definitions of a value in each block, by value.
 struct Local {
     /// Blocks that define the value whatever the guard.
     kills: Csr<Value, BlockId>,
     /// Blocks that read it before that.
     exposed: Csr<Value, BlockId>,
-    /// Blocks at whose end a phi reads it.
+    /// Blocks at whose end a phi reads the value.
     edge_uses: Csr<Value, BlockId>,
     values: usize,
     blocks: usize,
 }
 
 impl Local {
-    /// `keeping`: whether what keeps a value reads it.
+    /// `keeping`: true if an old value that is kept counts as read.
     fn of(function: &Function, cfg: &Cfg, wanted: impl Fn(Value) -> bool, keeping: bool) -> Local {
         let (values, blocks) = (function.values.len(), function.blocks.len());
         let mut kills: Vec<(Value, BlockId)> = Vec::new();

@@ -11,7 +11,7 @@ const DEEPEST: u32 = 6;
 /// A natural loop: the header dominates every block of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Loop {
-    /// The block that every way into the loop goes through.
+    /// The block that every path into the loop goes through.
     pub header: BlockId,
     /// The loop around it: an index into [`Loops::loops`].
     pub parent: Option<usize>,
@@ -29,8 +29,8 @@ pub struct Loops {
     innermost: TiVec<BlockId, Option<u32>>,
     /// Place of each loop in a walk of the nesting, and one past that of the last loop in it.
     intervals: Vec<(u32, u32)>,
-    /// The blocks of cycles with more than one entry, which are not in `loops`, and of the loops that such a cycle passes
-    /// the header of; in RPO.
+    /// The blocks of cycles with more than one entry, which are not in `loops`, and of the loops that such a cycle
+    /// passes the header of; in RPO.
     pub irreducible: Vec<BlockId>,
 }
 
@@ -59,8 +59,8 @@ impl Loops {
             })
             .collect();
         let mut innermost: TiVec<BlockId, Option<u32>> = ti_vec![None; function.blocks.len()];
-        // Inner headers come later in RPO: going backwards, a block already claimed belongs to an inner loop, and the
-        // walk goes on from that loop's outermost known ancestor.
+        // Inner headers come later in RPO: in reverse order, a block that is already claimed belongs to an inner
+        // loop, and the walk continues from that loop's outermost known ancestor.
         for index in (0..loops.len()).rev() {
             let header = loops[index].header;
             let mut work: Vec<BlockId> = loops[index].latches.clone();
@@ -114,7 +114,7 @@ impl Loops {
         !self.irreducible.is_empty()
     }
 
-    /// Without the back edges of the loops, what is still cyclic has several entries.
+    /// Blocks that are still in cycles without the back edges of the loops: those cycles have several entries.
     fn irreducible_blocks(&self, function: &Function, cfg: &Cfg, dominators: &Dominators) -> Vec<BlockId> {
         let is_left = |from: BlockId, to: BlockId| !dominators.dominates(to, from);
         // Kosaraju's algorithm: a postorder, then components against the edges, the last first. RPO is such a postorder
@@ -151,13 +151,13 @@ impl Loops {
         self.innermost[block].map(|index| index as usize)
     }
 
-    /// How many loops the block lies in.
+    /// Number of loops that contain the block.
     #[inline]
     pub fn depth(&self, block: BlockId) -> u32 {
         self.innermost(block).map_or(0, |index| self.loops[index].depth)
     }
 
-    /// True if the block lies in this loop.
+    /// True if the loop contains the block.
     #[inline]
     pub fn contains(&self, index: usize, block: BlockId) -> bool {
         let (from, to) = self.intervals[index];
@@ -178,7 +178,7 @@ fn intervals(loops: &[Loop]) -> Vec<(u32, u32)> {
             sizes[parent] += sizes[index];
         }
     }
-    // Where the next loop inside each loop begins.
+    // Start of the next loop inside each loop.
     let mut next = vec![0u32; loops.len()];
     let mut outermost = 0;
     let mut intervals = Vec::with_capacity(loops.len());

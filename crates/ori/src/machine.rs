@@ -1,5 +1,5 @@
-//! A function after allocation: machine instructions with physical registers in blocks, what is still symbolic
-//! named by fixups. It is what form choice gives, what layout and control words work on, and what the encoder takes.
+//! A function after allocation: blocks of machine instructions with physical registers; fixups name the symbolic
+//! operands. Form selection produces it, layout and control words change it, and the encoder takes it.
 
 use crate::pattern::RowId;
 use crate::{AddressPart, BlockId, ConstBase, MemoryInfo, Origin, SymbolId, Value};
@@ -7,26 +7,28 @@ use oriole_sass::form::Table;
 use oriole_sass::{EncodeError, FormId};
 use typed_index_collections::TiVec;
 
-/// The physical register of each value: what register allocation decided. Values keep one register for their whole
-/// life; where allocation had to move or split one, it made a new value and a copy.
+/// The physical register of each value, as allocated. Values keep one register for their whole life; where allocation
+/// moved or split one, it made a new value and a copy.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Assignment {
     /// For each value the register number in its file; `None` if the value does not occur.
     pub registers: TiVec<Value, Option<u8>>,
-    /// General registers that a thread is allocated: the ones that code names and those of the hardware.
+    /// General registers allocated to a thread: the ones that code names and those reserved by the hardware.
     pub general_registers: u16,
     /// Bytes of the function's own stack frame: local variables, spill slots, saved registers.
     pub frame_bytes: u32,
     /// Bytes of the frame that hold spills.
     pub spill_bytes: u32,
-    /// Where they begin in the frame.
+    /// Their offset in the frame.
     pub spill_base: u32,
     /// Frame offset in bytes of each local variable.
     pub local_offsets: Vec<u32>,
-    /// How many spill stores and reloads were inserted.
+    /// Inserted spill stores and reloads.
     pub spill_stores: u32,
     /// See `spill_stores`.
     pub spill_loads: u32,
+    /// The first `setmaxnreg`, if all of them were dropped because the code needs more registers than they leave.
+    pub dropped_grants: Option<crate::Origin>,
 }
 
 impl Assignment {
@@ -55,11 +57,11 @@ pub struct MachineBlock {
     pub instructions: Vec<MachineInstruction>,
     /// Blocks control may go to.
     pub successors: crate::Successors,
-    /// How many loops it lies in.
+    /// Number of loops that contain it.
     pub loop_depth: u8,
 }
 
-/// A machine instruction and what the encoder must still fill in.
+/// A machine instruction and its open fixups.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct MachineInstruction {
     /// The instruction; a field with a fixup holds zero.
@@ -67,13 +69,13 @@ pub struct MachineInstruction {
     /// The form that it is written in, chosen once. What later changes of the instruction must leave this right:
     /// registers, the control word and the value of a fixup may change, kinds of operands and modifiers may not.
     pub form: FormId,
-    /// The row of the pattern table that chose it; `None` for what was made after selection or read from words.
+    /// The row of the pattern table that selected it; `None` for instructions made after selection or decoded.
     pub row: Option<RowId>,
     /// The symbolic part, at most one.
     pub fixup: Option<Fixup>,
-    /// What memory it touches.
+    /// Memory access.
     pub memory: Option<MemoryInfo>,
-    /// Where it stems from.
+    /// Its origin.
     pub origin: Origin,
 }
 
@@ -110,7 +112,7 @@ pub enum Fixup {
     KernelStart,
     /// 32-bit immediate: part of the address of the instruction after the next call in this block (return address).
     ReturnAddress(AddressPart),
-    /// 32-bit immediate: bytes to the same place from the last `LEPC` before, whose word's index is known once the function
-    /// is encoded.
+    /// 32-bit immediate: byte offset of this place from the last `LEPC` before it. The index of that word is known
+    /// once the function is encoded.
     ReturnDistance(Option<u32>),
 }

@@ -1,8 +1,8 @@
-//! The machine operands of an instruction: the one map from destinations and sources to what a word names, and the
-//! form that takes them. Passes ask it whether an instruction can be written, before it has registers; selection asks
-//! it for the instruction itself.
+//! Machine operands of an instruction: the one map from destinations and sources to encoded operands, and the form
+//! that takes them. Passes query it before registers are assigned, to know whether an instruction is encodable;
+//! selection uses it to build the instruction.
 //!
-//! It is here because both must get the same answer. No choice of operation may enter.
+//! It is here because both must agree. No choice of operation may enter.
 
 use crate::{
     Address, ConstBase, Destination, File, Fixup, Function, IndexedConst, Instruction, Opcode, Source,
@@ -14,7 +14,7 @@ use oriole_sass::register::{PT, RZ, URZ};
 use oriole_sass::{Class, EncodeError, FormId, Mod, Mods, Op, Operand, OperandKind};
 use smallvec::SmallVec;
 
-/// What the machine sees of an instruction: operands, what is still symbolic, and the form that takes them.
+/// An instruction as the encoder sees it: operands, fixups, and the form that takes them.
 #[derive(Clone, Debug)]
 pub struct Marshalled {
     /// Operands, destinations first.
@@ -32,7 +32,7 @@ pub enum MarshalError {
     Pseudo,
     /// The value has no register.
     Unassigned(Value),
-    /// The registers of a tuple do not follow each other.
+    /// The registers of a tuple are not consecutive.
     TornTuple,
     /// A word has one field that layout may fill in.
     TwoSymbols,
@@ -60,14 +60,15 @@ impl std::fmt::Display for MarshalError {
 
 impl std::error::Error for MarshalError {}
 
-/// No variable of shared memory begins further up than this: a block of threads has less memory than 256 KiB on every chip.
+/// No variable of shared memory begins further up than this: a block of threads has less memory than 256 KiB on every
+/// chip.
 const LAST_SHARED: i32 = 0x3_ffff;
 
-/// True if the chip has a form for the instruction, whatever registers it gets and wherever its variables lie.
+/// True if the chip has a form for the instruction with any register assignment and variable placement.
 /// Pseudo-operations have none.
 pub fn is_legal(chip: Chip, function: &Function, instruction: &Instruction) -> bool {
     let (Some(forms), Opcode::Sass(op)) = (form::table(chip), instruction.opcode) else { return false };
-    // What folds constants asks for one more of them than most operations take: that is told before any operand is made.
+    // Constant folding asks for one constant more than most operations take: reject that before any operand is built.
     let constants = instruction.sources.iter().filter(|source| is_constant(source)).count();
     if constants > 1 && !forms.takes_constants(op, constants) {
         return false;
@@ -78,7 +79,7 @@ pub fn is_legal(chip: Chip, function: &Function, instruction: &Instruction) -> b
     }
 }
 
-/// Whether a source is a number or a word of a constant bank.
+/// True if a source is an immediate or in a constant bank.
 fn is_constant(source: &Source) -> bool {
     matches!(
         source.kind,
@@ -130,8 +131,8 @@ fn named_operands(
     Ok((op, operands, map.fixup))
 }
 
-/// The form that takes the operands. Ori keeps an immediate as 32 bits; the form says whether it is an integer, a
-/// float, or two halves, and the operands are put right. They stay as they are if no form takes them.
+/// Finds the form that takes the operands. Ori keeps an immediate as 32 bits; the form says whether it is an integer,
+/// an f32 or a packed f16x2, and the operands are adjusted. They stay unchanged if no form takes them.
 fn form_of(
     forms: &'static Table,
     op: Op,
@@ -205,13 +206,13 @@ fn tensor_address(operand: &Operand) -> Option<OperandKind> {
     }
 }
 
-/// Ori knows addresses and uniform registers; the form says which of them are addresses in tensor memory and descriptors.
+/// Ori has addresses and uniform registers; the form says which of them are tensor memory addresses and descriptors.
 fn in_tensor_memory(form: &Form, operands: &Operands) -> Operands {
     let mut named = operands.clone();
     for operand in &mut named {
         operand.kind = tensor_address(operand).unwrap_or(operand.kind);
     }
-    // The operands that a form may lack stand behind the descriptors.
+    // Operands that a form may lack follow the descriptors.
     for (operand, slot) in named.iter_mut().zip(form.slots) {
         operand.kind = match (operand.kind, slot.kind) {
             (OperandKind::UReg(n), SlotKind::MatrixDescriptor) => OperandKind::MatrixDescriptor(n),
@@ -222,19 +223,19 @@ fn in_tensor_memory(form: &Form, operands: &Operands) -> Operands {
     named
 }
 
-/// What an offset from a variable of shared memory is taken for, before the variable has a place.
+/// Assumed offset from a shared-memory variable before the variable has an address.
 #[derive(Clone, Copy)]
 enum Place {
     /// For zero: layout fills it in.
     Unknown,
-    /// For the one furthest from zero that it may come to.
+    /// The offset furthest from zero that is possible.
     Anywhere,
 }
 
 struct Map<'a, R> {
     function: &'a Function,
     op: Op,
-    /// What is called is named by its address, not by the distance to it.
+    /// The callee is named by its address, not relative to the instruction.
     absolute: bool,
     place: Place,
     register: R,

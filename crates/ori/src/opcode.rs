@@ -7,7 +7,7 @@ use oriole_sass::Op;
 pub enum Opcode {
     /// A machine mnemonic; modifiers and operands as in SASS text.
     Sass(Op),
-    /// Something the machine lacks, kept whole until the phase that expands it.
+    /// An operation without a machine opcode, kept whole until the phase that expands it.
     Pseudo(Pseudo),
 }
 
@@ -40,7 +40,8 @@ pub enum Pseudo {
     Min64,
     /// Maximum of two 64-bit integers; signedness by modifier. Split at 78.
     Max64,
-    /// Integer quotient; `U32`, `S32`, `U64`, `S64` by modifier. A sequence, and a routine for the slow path, from 45 on.
+    /// Integer quotient; `U32`, `S32`, `U64`, `S64` by modifier. A sequence, and a routine for the slow path, from 45
+    /// on.
     Divide,
     /// Integer remainder; likewise.
     Remainder,
@@ -51,10 +52,10 @@ pub enum Pseudo {
     /// Correctly rounded square root, likewise.
     FSquareRoot,
     /// A call of a function by the ABI. Sources: argument words in order, for an indirect call the target pair
-    /// last; destinations: result words. [`crate::Instruction::call`] says everything else.
+    /// last; destinations: result words. [`crate::Instruction::call`] holds everything else.
     Call,
-    /// A call of a routine of the compiler, whose private convention [`crate::Instruction::call`] states. Sources and
-    /// destinations as for [`Pseudo::Call`]; the results depend on nothing but the arguments.
+    /// A call of a compiler routine. [`crate::Instruction::call`] holds its private convention. Sources and
+    /// destinations as for [`Pseudo::Call`]; the results depend only on the arguments.
     CallHelper,
     /// Return from a function; sources: result words.
     Return,
@@ -63,23 +64,23 @@ pub enum Pseudo {
     /// `d <- stack pointer + offset of a local variable + byte offset`: the 32-bit local address of a variable;
     /// the source is [`crate::SourceKind::Address32`] of a local symbol. Expanded after allocation.
     FrameAddress,
-    /// `d <- stack pointer of the caller`, where the arguments begin that it put on the stack. Expanded after allocation.
+    /// `d <- stack pointer of the caller`, the start of its stack arguments. Expanded after allocation.
     CallerFrame,
-    /// Takes memory from the stack: its local address. Sources: how many bytes, and what the address is a multiple of, a
-    /// literal power of two. Expanded after allocation, like the two below.
+    /// Allocates stack memory; the result is its local address. Sources: size in bytes, and alignment, a literal
+    /// power of two. Expanded after allocation, like the two below.
     StackAllocate,
     /// `d <- stack pointer`.
     StackSave,
     /// `stack pointer <- source`.
     StackRestore,
-    /// A value of which nothing is known (an uninitialized PTX register); destination only. Needs no code.
+    /// An undefined value (an uninitialized PTX register); destination only. Needs no code.
     Undefined,
     /// Reads its sources, each one component, so that their registers are theirs up to here. Needs no code.
     Keep,
 }
 
 impl Pseudo {
-    /// True if it reads or writes the stack pointer, which then moves while the function runs.
+    /// True if it moves the stack pointer while the function runs.
     pub fn moves_stack(self) -> bool {
         matches!(self, Pseudo::StackAllocate | Pseudo::StackSave | Pseudo::StackRestore)
     }

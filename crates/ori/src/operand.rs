@@ -23,7 +23,7 @@ pub struct Address {
 pub struct Destination {
     /// Written components, all of one file. Empty: the result is dropped (`RZ`, `PT`).
     pub values: Values,
-    /// The file, known even when nothing is written.
+    /// The file, known even without components.
     pub file: crate::File,
     /// How many components the operand spans (equals `values.len()` unless that is 0).
     pub width: u8,
@@ -34,7 +34,7 @@ pub struct Destination {
 /// Something an instruction reads.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Source {
-    /// What is read.
+    /// The register, constant or address that is read.
     pub kind: SourceKind,
     /// Arithmetic negation, `-x`.
     pub negate: bool,
@@ -48,7 +48,7 @@ pub struct Source {
     pub fixed: Option<u8>,
 }
 
-/// What a source names.
+/// Kinds of sources.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum SourceKind {
     /// Registers of one file: one, or an aligned tuple.
@@ -57,20 +57,20 @@ pub enum SourceKind {
     Zero(crate::File),
     /// `PT` or `UPT` (`!PT` with `invert`).
     True(crate::File),
-    /// A 32-bit immediate as raw bits. For 64-bit floating forms it is the high half, the low half being zero;
-    /// for packed halves both halves.
+    /// A 32-bit immediate as raw bits. For f64 forms it is the high half, the low half being zero; for f16x2 forms it
+    /// holds both halves.
     Imm(u32),
     /// A small integer that is part of the instruction and no 32-bit immediate (a LUT, a shift count of LEA, a
-    /// barrier number, a lane mask of SHFL).
+    /// barrier index, a lane mask of SHFL).
     Literal(i64),
-    /// `c[bank][base+offset]`, offset in bytes, spanning one or two words as the form says.
+    /// `c[bank][base+offset]`, offset in bytes, one or two words wide, depending on the form.
     Const { bank: u8, base: ConstBase, offset: i32 },
     /// `c[bank][base+Rindex+offset]`, only in LDC.
     ConstIndexed(Box<IndexedConst>),
     /// A memory address.
     Address(Box<Address>),
-    /// One piece of the address of a variable or function, filled in by the layout of the kernel. That of a function
-    /// is the place of its entry in a table of functions, see [`crate::Table::Functions`].
+    /// One word of the address of a variable or function, filled in by the layout of the kernel. That of a function
+    /// is the offset of its entry in a table of functions, see [`crate::Table::Functions`].
     Address32 { symbol: SymbolId, part: AddressPart, offset: i32 },
     /// A branch target.
     Block(BlockId),
@@ -79,7 +79,7 @@ pub enum SourceKind {
     /// The start of the kernel's code, from which return and function addresses count: the target of a return and
     /// of an indirect call.
     KernelStart,
-    /// One word of the address of the instruction after the next call of the block; in `LEPC` the distance to it.
+    /// One word of the address of the instruction after the next call of the block; in `LEPC`, the distance to it.
     ReturnAddress(AddressPart),
     /// Bytes from the last `LEPC` before to the instruction after the next call, both in this block.
     ReturnDistance,
@@ -89,12 +89,12 @@ pub enum SourceKind {
     Scoreboard(u8),
 }
 
-/// A place in a constant bank that a register names. It is rare, and in a box of its own, so that sources are small.
+/// A constant-bank location indexed by a register. It is rare, and boxed, so that sources are small.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct IndexedConst {
     /// The bank.
     pub bank: u8,
-    /// Where the offset counts from.
+    /// The base of the offset.
     pub base: ConstBase,
     /// Bytes to be added.
     pub index: Value,
@@ -102,7 +102,7 @@ pub struct IndexedConst {
     pub offset: i32,
 }
 
-/// Where a constant operand's offset counts from.
+/// Base of a constant operand's offset.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum ConstBase {
     /// From the start of the bank.
@@ -111,14 +111,14 @@ pub enum ConstBase {
     Variable(SymbolId),
     /// From this function's slot holding the 64-bit address of a global variable or function (bank 4).
     AddressSlot(SymbolId),
-    /// From this kernel's slot, behind the parameters, with the header index of a texture, sampler or surface (bank 0).
+    /// From this kernel's slot, after the parameters, with the header index of a texture, sampler or surface (bank 0).
     HeaderSlot(SymbolId),
-    /// From this function's literal pool or jump tables (bank 2); the number is the entry in
+    /// From this function's literal pool or jump tables (bank 2); the index is that in
     /// [`crate::Function::tables`].
     Table(u32),
 }
 
-/// Which part of an address a 32-bit operand holds.
+/// The part of an address that a 32-bit operand holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum AddressPart {
     /// The low or only word (shared and local offsets are 32 bits).
@@ -128,7 +128,7 @@ pub enum AddressPart {
 }
 
 impl SourceKind {
-    /// Where the offset of a constant counts from, index or no index.
+    /// The base of a constant's offset, indexed or not.
     pub fn const_base(&self) -> Option<&ConstBase> {
         match self {
             SourceKind::Const { base, .. } => Some(base),
@@ -137,7 +137,7 @@ impl SourceKind {
         }
     }
 
-    /// The same, to be replaced.
+    /// Mutable [`SourceKind::const_base`].
     pub fn const_base_mut(&mut self) -> Option<&mut ConstBase> {
         match self {
             SourceKind::Const { base, .. } => Some(base),
@@ -205,7 +205,7 @@ impl Source {
         Source::pt().inverted()
     }
 
-    /// A small integer that is part of the instruction.
+    /// A literal of the instruction.
     pub fn literal(number: i64) -> Source {
         Source::plain(SourceKind::Literal(number))
     }
@@ -215,7 +215,7 @@ impl Source {
         Source::plain(SourceKind::Const { bank, base: ConstBase::Bank, offset })
     }
 
-    /// The machine operand of this kind, with the signs and suffixes that the source carries.
+    /// The machine operand of this kind, with the modifiers of the source.
     pub fn operand(&self, kind: OperandKind) -> Operand {
         Operand {
             kind,
@@ -227,13 +227,13 @@ impl Source {
         }
     }
 
-    /// The same, with the arithmetic sign flipped.
+    /// The source with the arithmetic sign flipped.
     pub fn negated(mut self) -> Source {
         self.negate = !self.negate;
         self
     }
 
-    /// The same, with bits complemented or the predicate denied.
+    /// The source with bits complemented or the predicate negated.
     pub fn inverted(mut self) -> Source {
         self.invert = !self.invert;
         self
@@ -246,7 +246,7 @@ impl Source {
         self
     }
 
-    /// The same, with a dot-suffix.
+    /// The source with a dot-suffix.
     pub fn suffixed(mut self, suffix: oriole_sass::Mod) -> Source {
         self.suffixes.insert(suffix);
         self
@@ -284,7 +284,7 @@ impl Source {
         }
     }
 
-    /// The same, giving each component to be replaced.
+    /// Visits each component for replacement.
     #[inline]
     pub fn for_each_value_mut(&mut self, mut visit: impl FnMut(&mut Value)) {
         match &mut self.kind {

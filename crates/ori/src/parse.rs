@@ -1,5 +1,5 @@
-//! The parser of Ori text. It gives back the function that was printed; `//` comments, blank lines and free
-//! indentation are allowed for files written by hand. The grammar is that of [`crate::print`].
+//! The parser of Ori text, the inverse of the printer; `//` comments, blank lines and free indentation are allowed
+//! for handwritten files. The grammar is that of [`crate::print`].
 
 use crate::{
     Address, AddressPart, Block, BlockId, CallShape, Clobbers, ConstBase, Destination, File, Function, Guard,
@@ -100,7 +100,7 @@ fn predicates(mask: u64) -> Parsed<u8> {
 /// Parses one function.
 ///
 /// # Errors
-/// The first line that is not Ori, with what was expected there.
+/// The first line that is not Ori, with the syntax expected there.
 pub fn parse(text: &str) -> Result<Function, ParseError> {
     let mut parser =
         FunctionParser { function: Function::default(), files: TiVec::new(), sources: TiVec::new() };
@@ -108,7 +108,7 @@ pub fn parse(text: &str) -> Result<Function, ParseError> {
     let mut seen_header = false;
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
-        // A quoted name may hold two slashes.
+        // A quoted name may contain two slashes.
         let line = if line.contains('"') {
             line
         } else {
@@ -178,7 +178,7 @@ impl<'t> Cursor<'t> {
         word
     }
 
-    /// A whole number: decimal, or hexadecimal with `0x`; without sign.
+    /// An unsigned integer: decimal, or hexadecimal with `0x`.
     fn number(&mut self) -> Parsed<u64> {
         let word = self.word();
         let parsed = match word.strip_prefix("0x") {
@@ -200,13 +200,13 @@ impl<'t> Cursor<'t> {
         Ok(number)
     }
 
-    /// A mask: hexadecimal digits alone.
+    /// A mask: hexadecimal digits only.
     fn mask(&mut self) -> Parsed<u64> {
         let digits = self.word();
         u64::from_str_radix(digits, 16).map_err(|_| found("a mask", digits))
     }
 
-    /// `letter` and a number.
+    /// `letter` and an index.
     fn indexed(&mut self, letter: &str) -> Parsed<u32> {
         self.expect(letter)?;
         self.number_as()
@@ -643,7 +643,7 @@ impl FunctionParser {
 
     fn source_kind(&mut self, cursor: &mut Cursor<'_>) -> Parsed<SourceKind> {
         cursor.skip();
-        // Most sources are a letter and a number, and no name is.
+        // Most sources are a letter and digits, and no name is.
         let numbered = cursor.rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
         if !numbered && let Some((_, kind)) = NAMED_SOURCES.iter().find(|(name, _)| cursor.eat(name)) {
             return Ok(kind.clone());
@@ -762,7 +762,7 @@ impl FunctionParser {
     fn finish(mut self) -> Parsed<Function> {
         let mut values = TiVec::with_capacity(self.files.len());
         for (file, source) in self.files.iter().zip(&self.sources) {
-            // In a text written by hand numbers may be left out; such a value is never read.
+            // Handwritten text may skip value numbers; such a value is never read.
             values.push(ValueData { file: file.unwrap_or(File::R), source: *source });
         }
         self.function.values = values;

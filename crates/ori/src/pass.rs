@@ -1,6 +1,6 @@
-//! What a pass over Ori is: its function, the form of the function that it takes and leaves, the optimizations whose
-//! switches it obeys. The list of phases names the passes, the driver of the pipeline runs them by this description
-//! alone. Neither an order of passes nor a pass may enter here.
+//! Description of a pass over Ori: its function, the form of Ori that it takes and leaves, and the optimizations
+//! whose switches it obeys. The list of phases names the passes; the pipeline driver runs them by this description
+//! alone. Neither a pass nor a pass order may enter here.
 
 use crate::pattern::Decisions;
 use crate::{Form, Function};
@@ -11,19 +11,19 @@ use oriole_options::{Optimization, PassOptions};
 pub struct Pass {
     /// Runs it.
     pub run: fn(&mut Function, &PassContext<'_>) -> Outcome,
-    /// What it does to the form of a function.
+    /// Its effect on the form of a function.
     pub form: FormChange,
     /// The optimization that the pass is; where it is turned off, the pass is not run.
     pub optimization: Option<Optimization>,
-    /// Optimizations beside it that the code of the pass asks for.
+    /// Other optimizations whose switches the pass reads.
     pub asks: &'static [Optimization],
-    /// Nothing is left for the pass at the fixed point of the general optimizations ([`Outcome::FixedPoint`]), so that it is
-    /// not run there.
+    /// Nothing is left for the pass at the fixed point of the general optimizations ([`Outcome::FixedPoint`]), so
+    /// that it is not run there.
     pub idle_at_fixed_point: bool,
 }
 
 impl Pass {
-    /// A pass that works in SSA and outside of it, whatever the optimizations.
+    /// A pass that works in SSA and outside of it, regardless of optimization switches.
     pub const fn new(run: fn(&mut Function, &PassContext<'_>) -> Outcome) -> Pass {
         Pass { run, form: FormChange::Keeps, optimization: None, asks: &[], idle_at_fixed_point: false }
     }
@@ -63,7 +63,7 @@ impl FormChange {
     }
 }
 
-/// What a pass may know beside the function.
+/// Context of a pass besides the function.
 #[derive(Clone, Copy, Debug)]
 pub struct PassContext<'a> {
     /// Chip.
@@ -72,18 +72,18 @@ pub struct PassContext<'a> {
     pub form: Form,
     /// Level and optimizations.
     pub options: &'a PassOptions,
-    /// Where contests that are decided before allocation are recorded, if they are to be shown.
+    /// Record of contests that are decided before allocation, if they are to be shown.
     pub decisions: Option<&'a Decisions>,
 }
 
 impl PassContext<'_> {
-    /// Whether an optimization is wanted.
+    /// True if an optimization is enabled.
     pub fn wants(&self, optimization: Optimization) -> bool {
         self.options.has(optimization)
     }
 }
 
-/// What became of the function.
+/// Effect of a pass on the function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "the driver skips passes by it"]
 pub enum Outcome {
@@ -91,9 +91,9 @@ pub enum Outcome {
     Unchanged,
     /// Something may have been changed.
     Changed,
-    /// Something was changed, and stands as the general optimizations would leave it: a fixed point is still one.
+    /// Something was changed, and is simplified like the general optimizations would: a fixed point is still one.
     Kept,
-    /// Changed or not, the general optimizations and the removal of dead code would find nothing to do now.
+    /// Changed or not, the general optimizations and dead-code removal would change nothing now.
     FixedPoint,
 }
 
@@ -103,7 +103,8 @@ impl Outcome {
         if changed { Outcome::Changed } else { Outcome::Unchanged }
     }
 
-    /// Whether a function is at the fixed point of the general optimizations behind a pass, by whether it was before.
+    /// True if a function is at the fixed point of the general optimizations after a pass; `before` is the state
+    /// before it.
     pub fn at_fixed_point(self, before: bool) -> bool {
         match self {
             Outcome::Unchanged | Outcome::Kept => before,

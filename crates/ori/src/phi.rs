@@ -1,15 +1,15 @@
-//! Merged values (MovPhi of the seeds).
+//! Phis.
 //!
-//! They have a file and a form of source of their own because there may be more of them than of instructions, and
-//! every pass over SSA reads them all: a phi of up to four ways fills one line of the cache.
+//! They have their own record and source type because there may be more of them than instructions, and every SSA pass
+//! reads them all: a phi with up to four sources fits one cache line.
 
 use crate::{BlockId, File, Source, SourceKind, Value};
 use smallvec::SmallVec;
 
-/// What a phi merges, by predecessor.
+/// Sources of a phi, by predecessor.
 pub type PhiSources = SmallVec<[(BlockId, PhiSource); 4]>;
 
-/// A merged value.
+/// A phi.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Phi {
     /// The merged value.
@@ -18,7 +18,7 @@ pub struct Phi {
     pub sources: PhiSources,
 }
 
-/// What comes from one predecessor.
+/// A phi source, for one predecessor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PhiSource {
     /// A value.
@@ -34,7 +34,7 @@ pub enum PhiSource {
 }
 
 impl PhiSource {
-    /// What the source of an instruction is to a phi; `None` if a phi cannot read it.
+    /// Converts an instruction source to a phi source; `None` if a phi cannot read it.
     pub fn of(source: &Source) -> Option<PhiSource> {
         let plain = PhiSource::plain(&source.kind, source.invert)?;
         (plain.source() == *source).then_some(plain)
@@ -51,7 +51,7 @@ impl PhiSource {
         })
     }
 
-    /// The same as the source of an instruction.
+    /// Converts to an instruction source.
     pub fn source(self) -> Source {
         match self {
             PhiSource::Value(value) => Source::value(value),
@@ -71,7 +71,7 @@ impl PhiSource {
         }
     }
 
-    /// The same, to be replaced.
+    /// The value, to be replaced.
     #[inline]
     pub fn value_mut(&mut self) -> Option<&mut Value> {
         match self {
@@ -88,7 +88,7 @@ impl Phi {
         self.sources.iter().filter_map(|(_, source)| source.value())
     }
 
-    /// The same, to be replaced.
+    /// The values, to be replaced.
     #[inline]
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
         self.sources.iter_mut().filter_map(|(_, source)| source.value_mut())

@@ -1,6 +1,6 @@
-//! Canonical text of Ori. Equal functions have equal text, and the parser gives back the function that was printed.
+//! Canonical text of Ori. Equal functions have equal text, and the parser restores the printed function.
 //!
-//! The shape, by example:
+//! By example:
 //!
 //! ```text
 //! kernel params=24 barriers=1 registers=32
@@ -19,9 +19,9 @@
 //!   EXIT ; 4
 //! ```
 //!
-//! Registers are letters by file (`r`, `u`, `p`, `q` for UP, `x` for convergence barriers) and the number of the
+//! Registers are letters by file (`r`, `u`, `p`, `q` for UP, `x` for convergence barriers) and the index of the
 //! value. `#5` is a literal, `0x5` an immediate; `$4` after an operand fixes its register; `; 3` is the origin;
-//! `contract` before it says that a floating operation may be contracted.
+//! `contract` before it says that a floating-point operation may be contracted.
 
 use crate::{
     Address, AddressPart, BlockId, CallShape, ConstBase, Destination, File, Function, IndexedConst,
@@ -107,7 +107,7 @@ fn write_tables(function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// A value is read off its occurrences; a line is needed only for what cannot be seen there.
+/// Values are implied by their occurrences; a line is needed only for other properties.
 fn write_values(function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
     let mut occurs: TiVec<Value, bool> = ti_vec![false; function.values.len()];
     function.for_each_occurrence(|value| {
@@ -138,7 +138,7 @@ fn write_block(function: &Function, id: BlockId, f: &mut Formatter<'_>) -> fmt::
     write_code(function, id, f)
 }
 
-/// The lines of a block behind its head: phis, then instructions.
+/// The lines of a block after its label: phis, then instructions.
 pub fn block_text(function: &Function, id: BlockId) -> String {
     struct Code<'a>(&'a Function, BlockId);
     impl Display for Code<'_> {
@@ -165,7 +165,7 @@ fn write_code(function: &Function, id: BlockId, f: &mut Formatter<'_>) -> fmt::R
     Ok(())
 }
 
-/// The spelling of a symbol kind, without the number that some have.
+/// The spelling of a symbol kind, without the index that some have.
 pub(crate) fn symbol_kind_name(kind: &SymbolKind) -> &'static str {
     match kind {
         SymbolKind::Shared => "shared",
@@ -215,12 +215,12 @@ pub fn opcode_name(opcode: Opcode) -> String {
     }
 }
 
-/// A value by file letter and number.
+/// A value by file letter and index.
 pub struct Name<'a>(pub &'a Function, pub Value);
 
 impl Display for Name<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        // A number out of range is an error that the verifier reports; the text must still come out.
+        // A value out of range is an error that the verifier reports; the text must still be printed.
         let letter = self.0.values.get(self.1).map_or('?', |data| file_letter(data.file));
         write!(f, "{letter}{}", self.1.0)
     }
@@ -270,7 +270,7 @@ impl Display for DestinationText<'_> {
     }
 }
 
-/// An offset with its sign, `+0x10`; nothing if it is zero.
+/// An offset with its sign, `+0x10`; empty if it is zero.
 struct Offset(i32);
 
 impl Display for Offset {
@@ -356,7 +356,7 @@ impl Display for SourceText<'_> {
     }
 }
 
-/// What an offset of a constant bank is counted from, nothing for the start of the bank.
+/// Base of an offset in a constant bank; empty for the start of the bank.
 struct BaseText(ConstBase);
 
 impl Display for BaseText {
@@ -393,7 +393,7 @@ fn write_address(f: &mut Formatter<'_>, function: &Function, address: &Address) 
     write!(f, "{}]", BracketOffset(*offset, separator.is_empty()))
 }
 
-/// An offset inside brackets: without a leading plus, and never nothing, where it is alone.
+/// An offset inside brackets: without a leading plus, and never empty where it is alone.
 struct BracketOffset(i32, bool);
 
 impl Display for BracketOffset {

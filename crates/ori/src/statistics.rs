@@ -1,4 +1,4 @@
-//! Counts over a function: what the representation itself shows of the profile that the report phases print.
+//! Counts over a function: the part of the report phases' profile that the IR itself shows.
 
 use crate::{Cfg, File, Function, Liveness, Opcode, Pseudo, Space, Value, classify};
 use typed_index_collections::{TiVec, ti_vec};
@@ -10,7 +10,7 @@ pub struct Statistics {
     pub instructions: u32,
     /// Texture instructions.
     pub texture_instructions: u32,
-    /// Most general registers live at once: the registers that the function needs at least.
+    /// Most general registers live at once: a lower bound for the function.
     pub general_registers: u32,
     /// Most uniform registers live at once.
     pub uniform_registers: u32,
@@ -51,7 +51,7 @@ impl Statistics {
                     statistics.stores += u32::from(memory.writes && !memory.reads);
                 }
             }
-            // Pressure: walk the block backwards from what is live at its end.
+            // Pressure: walk the block backwards from its live-out set.
             let mut count = [0u32; 5];
             let mut set: Vec<Value> = liveness.live_out(id).to_vec();
             for &value in &set {

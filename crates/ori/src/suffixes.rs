@@ -1,11 +1,11 @@
 //! The dot-suffixes of one source.
 //!
-//! It is here because nearly no source has any, and sources are what functions consist of: those without suffixes spend
-//! one word on them, and a set needs memory of its own.
+//! It is here because nearly no source has any, and functions consist mostly of sources: those without suffixes use
+//! one word for them, and a set is heap-allocated.
 
 use oriole_sass::{Mod, Mods};
 
-/// The dot-suffixes of a source, as a set. What it holds is never empty, so that equal sets are equal values.
+/// The dot-suffixes of a source, as a set. The boxed set is never empty, so that equal sets are equal values.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Suffixes(Option<Box<Mods>>);
 
@@ -16,12 +16,12 @@ impl Suffixes {
         Suffixes(None)
     }
 
-    /// Adds a token; a second one of the same name changes nothing.
+    /// Adds a token; a repeated one changes nothing.
     pub fn insert(&mut self, token: Mod) {
         self.0.get_or_insert_default().insert(token);
     }
 
-    /// The same with another token in the place of one.
+    /// The set with one token replaced.
     pub fn with_instead(&self, old: Mod, new: Mod) -> Suffixes {
         let mut mods = Mods::from(self);
         mods.remove(old);
@@ -35,7 +35,7 @@ impl Suffixes {
         self.0.is_none()
     }
 
-    /// How many tokens there are.
+    /// Count of tokens.
     #[inline]
     pub fn len(&self) -> usize {
         self.0.as_ref().map_or(0, |mods| mods.len())

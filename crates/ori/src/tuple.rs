@@ -1,17 +1,16 @@
 //! The registers of one operand.
 //!
-//! It is here because there are more of them than of anything else in a function: up to three are stored in place, so that
-//! the usual operand needs no memory of its own and an instruction stays small. Nothing but the list may enter.
+//! It is here because nothing is more frequent in a function: up to three are stored inline, so that the usual
+//! operand needs no heap memory and an instruction stays small. Only the list may enter.
 
 use crate::Value;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// How many are stored in place.
+/// Count that is stored inline.
 const FEW: usize = 3;
 
-/// The components of a register operand, lowest first. More than one means an aligned tuple. It behaves as the slice of
-/// them.
+/// The components of a register operand, lowest first. More than one means an aligned tuple. It derefs to a slice.
 #[derive(Clone)]
 pub struct Values(List);
 

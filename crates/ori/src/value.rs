@@ -1,6 +1,6 @@
-//! Values: the virtual registers. One is a single component of one register file for its whole life.
+//! Values: virtual registers. A value is a single component of one register file for its whole life.
 
-/// The register files of the machine.
+/// The register files.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum File {
     /// General registers, 32 bits for each lane.
@@ -21,10 +21,10 @@ pub struct Value(pub u32);
 
 oriole_index::index_of_tables!(Value);
 
-/// What is known of a value.
+/// Properties of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ValueData {
-    /// The file it lives in; it never changes.
+    /// Its register file; it never changes.
     pub file: File,
     /// The PTX register that it holds (declaration index in its function) and which 32-bit component of it;
     /// `None` for a compiler temporary.

@@ -1,16 +1,16 @@
-//! The verifier: what every stage may take for granted.
+//! The verifier: invariants that every stage may assume.
 //!
 //! Checked in every form:
 //! * successors and targets name blocks; transfers come last and agree with the successors;
 //! * every value is in range; the components of an operand are of one file; the width of a destination is its number
 //!   of components; guards are predicates;
 //! * the entry has no predecessor and no phi;
-//! * UR and UP are written only where the whole warp is, or for the same block.
+//! * UR and UP are written only where the whole warp executes, or for use in the same block.
 //!
 //! In SSA also: one definition for each value, which dominates every use; phis name exactly the predecessors, with
-//! sources of the file of the result; a guarded definition lists old values of the right files. Outside SSA there
-//! are neither phis nor old values. After SSA a value may have several definitions, but on every path to a read there is
-//! one: code that was moved above the definition of its operand is found by that.
+//! sources of the file of the result; a guarded definition lists old values of the right files. Outside SSA there are
+//! neither phis nor old values. After SSA a value may have several definitions, but every path to a read has one:
+//! this finds code that was moved above the definition of its operand.
 
 use crate::effects;
 use crate::print::Name;
@@ -21,12 +21,12 @@ use crate::{
 use oriole_sass::Op;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// Most registers of the base of an address, which are the coordinates of a surface, and of what lies uniform behind it: the
-/// engine of bulk copies is told a barrier and five coordinates there.
+/// Most registers of the base of an address (the coordinates of a surface) and of the uniform registers after it:
+/// bulk copies take an mbarrier and five coordinates there.
 const BASE_PARTS: usize = 3;
 const UNIFORM_PARTS: usize = 7;
 
-/// Which rules hold at a place in the pipeline.
+/// The form of Ori, by pipeline position, which selects the rules.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Form {
     /// Values may be defined several times or not at all; no phis (before phase 23).
@@ -37,14 +37,14 @@ pub enum Form {
     Assigned,
 }
 
-/// A rule that does not hold, and where.
+/// A broken rule, and its location.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
     /// In which block.
     pub block: Option<BlockId>,
     /// At which instruction of the block.
     pub instruction: Option<usize>,
-    /// What is wrong.
+    /// The broken rule.
     pub message: String,
 }
 
@@ -101,7 +101,7 @@ impl Verifier<'_> {
             self.block = Some(id);
             self.structure(id);
         }
-        // What follows walks the graph and the values: it needs both to be in range.
+        // The checks that follow walk the graph and the values: both must be in range.
         if !self.violations.is_empty() {
             return;
         }
@@ -300,7 +300,7 @@ impl Verifier<'_> {
                 self.say("an instruction follows an unconditional transfer");
             }
             if guarded && leaves_function {
-                // A guarded exit acts on some threads and lets the others go on: an ordinary instruction.
+                // A guarded exit ends some threads and lets the others continue: an ordinary instruction.
                 self.instruction = None;
                 continue;
             }
@@ -351,7 +351,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// What is alive at the entry is read on some path on which nothing defines it.
+    /// A value that is live-in at the entry is read on some path without a definition.
     fn assigned(&mut self, cfg: &Cfg) {
         let liveness = Liveness::of_readers(self.function, cfg);
         for &value in liveness.live_in(BlockId(0)) {
@@ -361,7 +361,7 @@ impl Verifier<'_> {
         self.instruction = None;
     }
 
-    /// The first read of a value that is alive at the entry, among the blocks at whose top it is alive.
+    /// The first read of a value that is live-in at the entry, among the blocks where it is live-in.
     fn unassigned_read(
         &self,
         cfg: &Cfg,
@@ -463,7 +463,7 @@ impl Verifier<'_> {
             return;
         }
         let divergence = Divergence::new(function, cfg);
-        // What a part of the warp writes and reads in one block, no other part sees.
+        // Values that a subset of the warp writes and reads within one block are invisible to other lanes.
         let crosses = values_across_blocks(function);
         for &id in cfg.order() {
             if divergence.is_uniform_block(id) {

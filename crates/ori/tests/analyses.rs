@@ -164,7 +164,7 @@ fn liveness_of_a_loop() {
     assert_eq!(Statistics::new(&function), counted);
 }
 
-/// Liveness by the definition: a value is live where some path reads it before a write.
+/// Liveness by definition: a value is live where some path reads it before a write.
 fn live_by_paths(function: &Function, cfg: &Cfg, from: BlockId, value: Value) -> bool {
     let mut seen: TiVec<BlockId, bool> = ti_vec![false; function.blocks.len()];
     let mut work = vec![from];
@@ -354,7 +354,8 @@ fn verifier_accepts_and_refuses() {
             b1: phi r3 merges another file
             b1: p9 does not reach phi r3 from b1"#]],
     );
-    // A load of the upper lanes keeps what the lower ones hold; that of the lower ones leaves nothing to keep.
+    // A load by the upper lanes keeps the values of the lower lanes; a load by the lower lanes then leaves nothing to
+    // keep.
     let halves = |old: &str| {
         format!(
             "kernel\nb0:\n  u0 = UMOV 0x0 ; 0\n  r1 = LDTM.16dp32bit_t0_t15 [^u0] mem(generic rw ordered) ; 0\n  r2 = LDTM.16dp32bit_t16_t31 [^u0] {old}mem(generic rw ordered) ; 0\n  EXIT ; 0"
@@ -368,7 +369,8 @@ fn verifier_accepts_and_refuses() {
     );
 }
 
-/// After SSA a read is wrong where on some path nothing was written: before the copy that writes it, or on one arm alone.
+/// After SSA a read without a reaching write on some path is an error: before the copy that writes it, or with a
+/// write on one arm only.
 #[test]
 fn verifier_wants_every_value_written_before_it_is_read() {
     let text = "kernel\nb0: -> b1\n  r0 = MOV 0x1 ; 0\n  r2 = IADD3 r1, 0x7, RZ ; 1\n  r1 = ParallelCopy r0 ; 2\nb1:\n  STG [0x0], r2 mem(global w) ; 3\n  EXIT ; 3";
@@ -376,7 +378,7 @@ fn verifier_wants_every_value_written_before_it_is_read() {
     check_verifier(text, Form::Assigned, expect!["b0[1]: r1 is read where its definition does not reach"]);
     let arm = "kernel\nb0: -> b2 b1\n  p0, PT = ISETP.AND.LT RZ, 0x3, PT ; 0\n  @p0 BRA b2 ; 0\nb1: -> b2\n  r1 = MOV 0x1 ; 1\nb2:\n  STG [0x0], r1 mem(global w) ; 2\n  EXIT ; 3";
     check_verifier(arm, Form::Assigned, expect!["b2[0]: r1 is read where its definition does not reach"]);
-    // A guarded write keeps what was there, which matters if somebody reads it.
+    // A guarded write keeps the old value, which matters if it is read.
     let guarded = "kernel\nb0:\n  p0, PT = ISETP.AND.LT RZ, 0x3, PT ; 0\n  @p0 r1 = MOV 0x1 ; 1\n  STG [0x0], r1 mem(global w) ; 2\n  EXIT ; 3";
     check_verifier(guarded, Form::Assigned, expect!["b0[2]: r1 is read where its definition does not reach"]);
     check_verifier(
@@ -439,7 +441,7 @@ b3: -> b2
     assert_eq!(verify(&function, Form::Plain), Ok(()));
 }
 
-/// A shuffle that names a lane gives its word to all that execute it together.
+/// A shuffle from a fixed lane gives its word to all that execute it together.
 #[test]
 fn a_word_of_one_lane_is_the_same_in_all() {
     let text = |lane: &str, lanes: &str| {
@@ -467,13 +469,13 @@ b4:
     };
     check_divergence(&text("#3", "#31"), expect!["values [0 4 5 6] blocks [3]"]);
     check_divergence(&text("RZ", "#31"), expect!["values [0 4 5 6] blocks [3]"]);
-    // One word for each part of the warp, and a word for each lane.
+    // One word for each subset of the warp, and a word for each lane.
     check_divergence(&text("#3", "#6175"), expect!["values [0 1 2 3 4 5 6] blocks [1 3]"]);
     check_divergence(&text("r0", "#31"), expect!["values [0 1 2 3 4 5 6] blocks [1 3]"]);
 }
 
-/// Edges go to the end of a chain of empty blocks at once; a ring of them stays. Each block is walked over once, so that
-/// hundreds of thousands take no time.
+/// Edges go to the end of a chain of empty blocks at once; a ring of them stays. Each block is walked over once, so
+/// that hundreds of thousands take no time.
 #[test]
 fn chains_of_empty_blocks_are_skipped() {
     let skip = oriole_ori::branches::skip_empty_blocks;

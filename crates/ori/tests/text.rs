@@ -1,4 +1,4 @@
-//! The text form: what it looks like, that it parses back, and that equal text means equal functions.
+//! The text form: its syntax, that it round-trips, and that equal text means equal functions.
 
 use expect_test::expect;
 use oriole_ori::{
@@ -8,7 +8,7 @@ use oriole_ori::{
 };
 use oriole_sass::{Mod, Mods, Op, Symbol};
 
-/// A small deterministic source of numbers (xorshift).
+/// A small deterministic random number generator (xorshift).
 struct Dice(u64);
 
 impl Dice {
@@ -32,7 +32,7 @@ impl Dice {
     }
 }
 
-/// A function with every kind of operand, not meaningful but well-formed as a value.
+/// A function with every kind of operand, meaningless but well-formed.
 fn random_function(seed: u64) -> Function {
     let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut function =
@@ -248,7 +248,7 @@ fn text_parses_back_to_the_same_function() {
 
 #[test]
 fn different_functions_have_different_text() {
-    // One change at a time, each of another kind.
+    // One change at a time, each of a different kind.
     let function = random_function(3);
     let text = function.to_string();
     let changes: [fn(&mut Function); 5] = [

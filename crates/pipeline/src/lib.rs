@@ -7,7 +7,7 @@ pub mod context;
 pub mod facts;
 pub mod failure;
 pub mod holders;
-pub mod image;
+mod linked;
 pub mod phases;
 pub mod run;
 pub mod stages;
@@ -16,6 +16,7 @@ pub mod unwinding;
 
 pub use context::{Context, Settings};
 pub use failure::Failure;
+pub use linked::LinkedFunction;
 pub use oriole_isel::Explained;
 pub use oriole_legalize::library::LibraryFunction;
 pub use oriole_legalize::routine::Routine;

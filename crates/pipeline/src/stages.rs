@@ -1,6 +1,6 @@
 //! The stages at both ends of the passes: from a resolved body to Ori, and from legal Ori to words.
 
-use crate::image::LinkedFunction;
+use crate::LinkedFunction;
 use crate::phases::span;
 use crate::run::{Allocated, ORI_GROUPS, run};
 use crate::{Context, Failure, Group, Profile};
@@ -53,12 +53,36 @@ pub fn lower(body: &Body, context: &Context) -> Result<Function, Failure> {
     run(Group::Bridged, raw(body, context)?, context)
 }
 
-/// Schedules and allocates: phases 97 to 105.
+/// Schedules and allocates: phases 97 to 105. `cap` is asked for the most registers that the directives of a kernel leave a
+/// thread, if the kernel changes their number and cannot keep to it.
 ///
 /// # Errors
 /// A function that cannot be allocated within its register budget.
-pub fn allocate(function: Function, context: &Context) -> Result<Allocated, Failure> {
+pub fn allocate(
+    function: Function,
+    cap: impl FnOnce() -> Option<u16>,
+    context: &Context,
+) -> Result<Allocated, Failure> {
     (context.check)();
+    if !oriole_ori::changes_registers(&function) {
+        return allocate_kept(function, context).map_err(not_allocated);
+    }
+    let error = match allocate_kept(function.clone(), context) {
+        Err(error @ AllocateError::Exceeded { .. }) => error,
+        other => return other.map_err(not_allocated),
+    };
+    // As in ptxas, a kernel that needs more registers than its own requests leave it keeps those that it starts with.
+    let Some((mut function, first)) = oriole_ori::without_grants(&function) else {
+        return Err(not_allocated(error));
+    };
+    function.register_limit = cap();
+    let mut allocated = allocate_kept(function, context).map_err(not_allocated)?;
+    allocated.assignment.dropped_grants = Some(first);
+    Ok(allocated)
+}
+
+/// Schedules and allocates a function with the requests for registers that it has.
+fn allocate_kept(function: Function, context: &Context) -> Result<Allocated, AllocateError> {
     let mut options = context.settings.order;
     if oriole_ori::changes_registers(&function) {
         // Its own counts are kept, whatever an option says, as the allocator keeps them.
@@ -83,9 +107,9 @@ fn allocate_as(
     options: &OrderOptions,
     (known, again): (&mut KnownBlocks, bool),
     context: &Context,
-) -> Result<Allocated, Failure> {
+) -> Result<Allocated, AllocateError> {
     if !options.reorder {
-        return allocate_ordered(function, context).map_err(not_allocated);
+        return allocate_ordered(function, context);
     }
     let counts_blocks = options.occupancy && oriole_schedule::counts_blocks(&function);
     let registers_decide = counts_blocks && oriole_schedule::registers_decide(&function);
@@ -97,16 +121,16 @@ fn allocate_as(
     }
     let fits = order(&mut function, options, again.then_some(&mut *known), context);
     if fits && !counts_blocks {
-        return allocate_ordered(function, context).map_err(not_allocated);
+        return allocate_ordered(function, context);
     }
     let cycles = known.time();
     let ordered = (!fits || registers_decide).then(|| function.clone());
-    let first = allocate_ordered(function, context).map_err(not_allocated)?;
+    let first = allocate_ordered(function, context)?;
     if first.assignment.spill_bytes > 0
         && options.rematerialize
         && let Some(ordered) = &ordered
     {
-        return with_less_frame(ordered, first, options, known, context).map_err(not_allocated);
+        return with_less_frame(ordered, first, options, known, context);
     }
     let Some(unordered) = unordered.filter(|_| counts_blocks && first.assignment.spill_bytes == 0) else {
         return Ok(first);
@@ -420,6 +444,7 @@ fn linked(
         parameter_bytes: allocated.function.parameter_bytes,
         is_separate: allocated.function.is_separate,
         register_limit: allocated.function.register_limit.filter(|&limit| limit < all),
+        dropped_grants: allocated.assignment.dropped_grants,
     })
 }
 
@@ -449,7 +474,7 @@ fn whole(mut function: Function, context: &Context) -> Result<LinkedFunction, Fa
     for group in ORI_GROUPS {
         function = run(group, function, context)?;
     }
-    let allocated = allocate(function, context)?;
+    let allocated = allocate(function, || None, context)?;
     let finished = finish(select(&allocated, context)?, context)?;
     linked(&allocated, &finished, context)
 }

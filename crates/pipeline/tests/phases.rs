@@ -138,7 +138,7 @@ fn allocated(raw: &Function, target: &Target, switch: Option<&str>) -> Allocated
     for group in ORI_GROUPS {
         function = oriole_pipeline::run(group, function, &context).expect("it runs");
     }
-    oriole_pipeline::allocate(function, &context).expect("it can be allocated")
+    oriole_pipeline::allocate(function, || None, &context).expect("it can be allocated")
 }
 
 /// What the stage of allocation does beside its phases is worth something for a kernel: the first that a switch changes is named
@@ -221,7 +221,8 @@ fn registers_are_saved_for_a_block_more() {
         switch.into_iter().for_each(|switch| options.switch_on(switch).expect("a switch"));
         let settings = Settings::new(&options);
         let context = Context::new(&target, &settings);
-        let allocated = oriole_pipeline::allocate(function.clone(), &context).expect("it can be allocated");
+        let allocated =
+            oriole_pipeline::allocate(function.clone(), || None, &context).expect("it can be allocated");
         allocated.assignment.general_registers
     };
     let mut report = String::new();

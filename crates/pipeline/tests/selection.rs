@@ -89,7 +89,7 @@ fn decided(chip: &str, file: &str, name: &str) -> Decided {
     for group in ORI_GROUPS {
         function = oriole_pipeline::run(group, function, &context).expect("legal Ori");
     }
-    let allocated: Allocated = oriole_pipeline::allocate(function, &context).expect("registers");
+    let allocated: Allocated = oriole_pipeline::allocate(function, || None, &context).expect("registers");
     let rows = oriole_pipeline::explain(&allocated, &context);
     Decided { rows: rows.into_iter().flatten().collect(), alternatives: decisions.into_sorted() }
 }

@@ -1,8 +1,8 @@
 //! The PTX language as data: scalar types, state spaces, special registers, and one declarative row for each
 //! instruction form.
 //!
-//! It is here because the checker, the reference pages, completion, the interpreter and the lowering must mean the
-//! same thing by an instruction. No syntax tree, no machine opcode and no register allocation may enter.
+//! The checker, the reference pages, completion, the interpreter and the lowering share this one meaning of an
+//! instruction. No syntax tree, no machine opcode and no register allocation may enter.
 
 pub mod space;
 pub mod types;

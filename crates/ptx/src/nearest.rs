@@ -1,10 +1,10 @@
 //! Opcodes that a misspelled word may have meant.
 //!
-//! It is here so that a diagnostic and the fix that goes with it offer the same. Nothing but spelling is looked at.
+//! A diagnostic and its fix offer the same opcodes. Only spelling is compared.
 
 use crate::Opcode;
 
-/// Longer words are taken for no opcode: the longest has half as many bytes.
+/// Longer words cannot be opcodes: the longest has half as many bytes.
 const LONGEST: usize = 48;
 
 /// The opcodes that are spelled most like a word, the nearest first; none if none is close.
@@ -20,8 +20,8 @@ pub fn nearest(word: &str) -> Vec<Opcode> {
     near.into_iter().map(|(.., opcode)| opcode).collect()
 }
 
-/// The one of some words that a word is spelled most like, the first of equal ones; none if none is close. Two letters in
-/// the wrong order are one slip.
+/// The word of `words` that is spelled most like `word`, the first of equal ones; `None` if none is close. Two
+/// transposed letters count as one edit.
 pub fn nearest_of<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > LONGEST {
         return None;

@@ -295,10 +295,10 @@ impl Opcode {
 }
 
 impl Opcode {
-    /// How many opcode words there are.
+    /// Number of opcode words.
     pub const COUNT: usize = OPCODES.len();
 
-    /// Every opcode, in the order of the alphabet.
+    /// Every opcode, in alphabetical order.
     pub fn all() -> impl Iterator<Item = Opcode> {
         OPCODES.iter().map(|row| row.1)
     }

@@ -2,7 +2,7 @@
 
 use crate::word::{Modifiers, Word};
 
-/// The shape of a product: `rows` times `depth` by `depth` times `columns`.
+/// The shape of a matrix multiply: `rows` times `depth` by `depth` times `columns`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MatrixShape {
     /// `m`

@@ -116,7 +116,7 @@ const NAMES: [(&str, SpecialRegister); 48] = [
     ("%warpid", SpecialRegister::Warpid),
 ];
 
-/// Fourth components, in the order of their numbers; of the first four also 16 bits can be read.
+/// Fourth components, in the order of their numbers; 16 bits of the first four can be read, too.
 const FOURTH: [&str; 8] = [
     "%tid.w",
     "%ntid.w",
@@ -129,7 +129,7 @@ const FOURTH: [&str; 8] = [
 ];
 
 impl SpecialRegister {
-    /// The spellings of those that are no members of a numbered row, in the order of the alphabet.
+    /// The spellings of those that are not members of a numbered row, in alphabetical order.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().map(|row| row.0)
     }

@@ -174,7 +174,7 @@ impl Type {
         self.opaque_kind().is_some()
     }
 
-    /// What an opaque type stands for.
+    /// The kind of object that an opaque type stands for.
     pub fn opaque_kind(self) -> Option<OpaqueKind> {
         match self {
             Type::Texref => Some(OpaqueKind::Texture),
@@ -216,7 +216,7 @@ impl Type {
 
     /// The type spelled so, without the dot.
     pub fn from_name(name: &str) -> Option<Type> {
-        // A handful of characters decides quickly that most modifier tokens are no type.
+        // A few characters decide quickly that most modifier tokens are not types.
         if !matches!(name.as_bytes().first(), Some(b'b' | b'u' | b's' | b'f' | b'p' | b't' | b'e')) {
             return None;
         }

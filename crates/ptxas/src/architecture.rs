@@ -1,14 +1,14 @@
-//! What `-arch` names: a chip, or a virtual one, for which a text is only checked.
+//! The value of `-arch`: a chip, or a virtual one, for which a text is only checked.
 
 use oriole_chip::{Chip, NameError};
 use std::fmt;
 use std::str::FromStr;
 
-/// What begins the names of chips, and of virtual ones.
+/// Prefixes of the names of chips, and of virtual ones.
 const REAL: &str = "sm_";
 const VIRTUAL: [&str; 2] = ["compute_", "lto_"];
 
-/// A chip, by the name that it was asked for.
+/// A chip, with the name it was given by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Architecture {
     /// The chip.
@@ -17,12 +17,12 @@ pub struct Architecture {
 }
 
 impl Architecture {
-    /// There is no code for it: a text is only checked.
+    /// A virtual chip: a text is only checked.
     pub fn is_virtual(self) -> bool {
         self.prefix != REAL
     }
 
-    /// It is for what links, and not for what assembles.
+    /// It is for a linker, and not for an assembler.
     pub(crate) fn is_for_linkers(self) -> bool {
         self.prefix == VIRTUAL[1]
     }

@@ -1,31 +1,31 @@
-//! `-dlcm`, `-dscm`, `-flcm` and `-fscm`: cache operators of loads and stores of global and generic memory, written into the
-//! text as the operators of the language, which is what they mean in ptxas.
+//! `-dlcm`, `-dscm`, `-flcm` and `-fscm`: cache operators of loads and stores of global and generic memory. They are
+//! written into the text as PTX operators, which is their meaning in ptxas.
 
 use crate::source::Edit;
 use oriole_syntax::ast::{AstNode, Instruction, Opcode};
 use oriole_syntax::{Unit, UnitKind, parse_unit, split_file};
 
-/// The cache operators that options ask for.
+/// The cache operators of the options.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CacheOperators {
-    /// Of loads that have none.
+    /// For loads without one.
     pub default_load: Option<String>,
-    /// Of stores that have none.
+    /// For stores without one.
     pub default_store: Option<String>,
-    /// Of all loads.
+    /// For all loads.
     pub force_load: Option<String>,
-    /// Of all stores.
+    /// For all stores.
     pub force_store: Option<String>,
 }
 
-/// The operators that there are.
+/// The valid operators.
 pub(crate) const OF_LOADS: [&str; 5] = ["ca", "cg", "cs", "lu", "cv"];
 pub(crate) const OF_STORES: [&str; 4] = ["wb", "cg", "cs", "wt"];
 
-/// Words that may stand between the name of the instruction and its operator.
+/// Words that may come between the name of the instruction and its operator.
 const BEFORE: [&str; 2] = [".weak", ".global"];
 
-/// Beginnings of words of loads and stores that have no operator: of other memory, of another order, and with hints of another kind.
+/// Prefixes of words of loads and stores without an operator: other spaces, memory orders, and other kinds of hints.
 const WITHOUT: [&str; 11] = [
     ".const",
     ".local",

@@ -1,21 +1,21 @@
-//! The words of a command line: which options and inputs they are, in every spelling that ptxas knows.
+//! The words of a command line: options and inputs, in every spelling that ptxas knows.
 //!
-//! `--long=value`, `--long value`, `-short=value`, `-short value`, and `-O3` and `-m64` without anything between. Options and
-//! inputs come in any order. What ptxas says at the first wrong word is said here too, and then nothing more is read.
+//! `--long=value`, `--long value`, `-short=value`, `-short value`, and `-O3` and `-m64` without anything between.
+//! Options and inputs come in any order. The first wrong word gives ptxas's message, and ends the parse.
 
 use crate::options::{Kind, OPTIONS, Opt, Row};
 use crate::{Log, Severity};
 
-/// Files of options may name files of options; so many levels.
+/// Maximum nesting of files of options, which may name further ones.
 const NESTING: usize = 64;
 
-/// A command line that was read.
+/// A parsed command line.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CommandLine {
     values: Vec<(Opt, String)>,
     /// The inputs, in order.
     pub inputs: Vec<String>,
-    /// The words themselves, without Oriole's own options: what another ptxas is to be called with.
+    /// The words themselves, without Oriole's own options: for a call of another ptxas.
     pub words: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ impl CommandLine {
         self.values.iter().filter(move |(given, _)| *given == option).map(|(_, value)| value.as_str())
     }
 
-    /// The last value of an option that takes a number.
+    /// The last value of a numeric option.
     pub fn number(&self, option: Opt) -> Option<i64> {
         number(self.value(option)?)
     }
@@ -52,8 +52,8 @@ impl CommandLine {
     }
 }
 
-/// Reads the words behind the program's name. `read` gives the text of a file of options. `None` if a word is wrong; the log
-/// says which.
+/// Reads the words after the program's name. `read` gives the text of a file of options. `None` if a word is wrong; the
+/// log says which.
 pub fn parse(
     words: &[String],
     log: &mut Log,
@@ -87,7 +87,7 @@ impl Reader<'_> {
                     let name = word.split('=').next().unwrap_or(word);
                     return self.fatal(&format!("no argument expected after '{name}'"));
                 }
-                // Alone it says nothing, and the next word is an input.
+                // Alone it has no effect, and the next word is an input.
                 (Kind::JoinedNumber, None) if !word.starts_with("--") => continue,
                 (_, Some(value)) => value,
                 (_, None) => match words.next() {
@@ -110,7 +110,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// The option that a word names, and the value joined to it.
+    /// The option of a word, and the value attached to it.
     fn option(&mut self, word: &str) -> Option<(&'static Row, Option<String>)> {
         let name = &word[1..];
         let (bare, value) = match name.split_once('=') {
@@ -192,7 +192,7 @@ impl Reader<'_> {
     }
 }
 
-/// A number as ptxas takes it: decimal or `0x`, with a sign or not; nothing is 0.
+/// A number as ptxas accepts it: decimal or `0x`, with a sign or not; an empty text is 0.
 fn number(text: &str) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
@@ -206,8 +206,8 @@ fn number(text: &str) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// The words of a file of options: blanks part them, double quotes hold them together, a backslash takes the next
-/// character as it is. `None` if a quote is left open.
+/// The words of a file of options: blanks separate them, double quotes keep them together, a backslash escapes the next
+/// character. `None` if a quote is not closed.
 fn split(text: &str) -> Option<Vec<String>> {
     let (mut words, mut word, mut quoted) = (Vec::new(), None::<String>, false);
     let mut characters = text.chars();
@@ -233,7 +233,7 @@ mod tests {
     use expect_test::{Expect, expect};
     use std::fmt::Write as _;
 
-    /// What a line gives: inputs, options with their values, messages.
+    /// The result of a line: inputs, options with their values, messages.
     fn shown(line: &str) -> String {
         let mut log = Log::new("ptxas", Form::Program);
         let words = split(line).expect("quotes are closed");

@@ -1,12 +1,13 @@
-//! ptxas's command line and its text as data: what its options are called and mean, how they are spelled, the grammar of its
+//! ptxas's command line and its text as data: the names and meanings of its options, their spelling, the grammar of its
 //! messages, its report of resources, its help and version.
 //!
-//! It is here so that whatever stands in ptxas's place (the program under that name, a library with the functions of
-//! NVIDIA's) reads the same options and says the same words. Nothing is compiled here, no file is opened and nothing is
-//! printed: the caller brings texts and takes messages.
+//! Every drop-in replacement (the program under that name, a library with the functions of NVIDIA's) reads the same
+//! options and emits the same text. Nothing is compiled here, no file is opened and nothing is printed: the caller
+//! brings texts and takes messages.
 //!
-//! The way of a call: [`parse`] reads the words, [`Request::new`] says what they ask for, [`Source::join`] makes one module of
-//! the inputs and the options that stand for directives, the caller compiles, [`translate`] and [`Resources`] tell of it.
+//! Sequence of a call: [`parse`] reads the words, [`Request::new`] interprets them, [`Source::join`] makes one module
+//! of the inputs and the options that stand for directives, the caller compiles, [`translate`] and [`Resources`] report
+//! the result.
 
 mod architecture;
 mod cache_operators;

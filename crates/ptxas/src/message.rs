@@ -1,22 +1,22 @@
-//! The grammar of ptxas's messages: `ptxas FILE, line N; error   : TEXT`, without the place where there is none.
+//! The grammar of ptxas's messages: `ptxas FILE, line N; error   : TEXT`, without a place where there is none.
 
 use std::fmt::Write as _;
 
-/// How bad a message is.
+/// The severity of a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Severity {
-    /// Told on request.
+    /// Reported on request.
     Info,
     /// Suspicious.
     Warning,
     /// There is no result.
     Error,
-    /// There is no result, and nothing after it is looked at.
+    /// There is no result, and processing stops.
     Fatal,
 }
 
 impl Severity {
-    /// The word, as wide as the widest one that there was.
+    /// The word, padded to the widest one.
     fn word(self) -> &'static str {
         match self {
             Severity::Info => "info    ",
@@ -27,7 +27,7 @@ impl Severity {
     }
 }
 
-/// Who speaks: the program and the library differ in a few words.
+/// The speaker: the program and the library differ in a few words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Form {
     /// The program.
@@ -40,7 +40,7 @@ pub enum Form {
 /// One message, with its line end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
     /// The whole text.
     pub text: String,
@@ -59,7 +59,7 @@ pub struct Log {
     failed: bool,
 }
 
-/// What ptxas says last where it gave up.
+/// ptxas's last message after errors.
 const ABORTED: &str = "Ptx assembly aborted due to errors";
 
 impl Log {
@@ -69,7 +69,7 @@ impl Log {
         Log { program, form, quiet: false, strict: false, entries: Vec::new(), failed: false }
     }
 
-    /// Who speaks.
+    /// The speaker.
     pub fn form(&self) -> Form {
         self.form
     }
@@ -79,12 +79,12 @@ impl Log {
         &self.entries
     }
 
-    /// Whether there is to be no result.
+    /// Whether there is no result.
     pub fn has_failed(&self) -> bool {
         self.failed
     }
 
-    /// Drops all messages: another program says its own.
+    /// Drops all messages: another program reports its own.
     pub fn forget(&mut self) {
         self.entries.clear();
     }
@@ -99,12 +99,12 @@ impl Log {
         self.add(Some((file, line)), severity, text);
     }
 
-    /// Adds what ptxas says last where errors of the text or of files ended the call.
+    /// Adds ptxas's last message, where errors of the text or of files ended the call.
     pub fn abort(&mut self) {
         self.say(Severity::Fatal, ABORTED);
     }
 
-    /// Adds a line that continues a message of information.
+    /// Adds a continuation line of an information message.
     pub fn continue_info(&mut self, text: &str) {
         let text = match self.form {
             Form::Program => format!("    {text}\n"),

@@ -1,19 +1,19 @@
-//! The options of ptxas, one row each: how they are written, what value they take, and what they do here.
+//! The options of ptxas, one row each: their spelling, the value they take, and their effect here.
 //!
-//! It is the only list of them: the parser, the help and the check that nothing is dropped in silence read it.
+//! This is the only list of them: the parser, the help and the check that no option is ignored silently read it.
 
-/// What stands behind the name of an option.
+/// The kind of value of an option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Nothing.
+    /// None.
     Flag,
     /// A text.
     Text,
-    /// Several texts with commas between them; given again, it adds to what was there.
+    /// Several texts with commas between them; a repeated option adds to the list.
     List,
     /// One of these texts.
     OneOf(&'static [&'static str]),
-    /// One of these numbers, which may be joined to the short name (`-m64`).
+    /// One of these numbers, which may be attached to the short name (`-m64`).
     Bits(&'static [&'static str]),
     /// The name of a chip.
     Chip,
@@ -21,21 +21,21 @@ pub enum Kind {
     Bool,
     /// A number.
     Number,
-    /// A number that is joined to the short name (`-O3`) and never the next word after it.
+    /// A number that is attached to the short name (`-O3`) and never the next word.
     JoinedNumber,
 }
 
-/// Why checks are refused.
+/// The reason why checks are refused.
 pub(crate) const NO_CHECKS: &str = "no checks are put into the code";
 
-/// What an option does here.
+/// The effect of an option here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Here {
-    /// What it does in ptxas.
+    /// Its effect in ptxas.
     Same,
-    /// It is taken and changes nothing; the text says why programs mean the same all the same.
+    /// It is accepted without effect; the text says why the result is valid all the same.
     NoEffect(&'static str),
-    /// It is refused, since the result would not be what was asked for; the text says what is missing.
+    /// It is refused, since the result would be wrong without it; the text names the missing feature.
     Refused(&'static str),
     /// ptxas has no such option.
     Own,
@@ -44,15 +44,15 @@ pub enum Here {
 /// One option.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Which.
+    /// The option.
     pub option: Opt,
-    /// The name behind two dashes.
+    /// The name after two dashes.
     pub long: &'static str,
-    /// The name behind one dash; empty if there is none.
+    /// The name after one dash; empty if there is none.
     pub short: &'static str,
-    /// What it takes.
+    /// The kind of value.
     pub kind: Kind,
-    /// What it does here.
+    /// Its effect here.
     pub here: Here,
     /// A line of help.
     pub help: &'static str,
@@ -76,11 +76,11 @@ macro_rules! options {
 use Here::{NoEffect, Own, Refused, Same};
 use Kind::{Bits, Bool, Flag, JoinedNumber, List, Number, OneOf, Text};
 
-/// Why a bound on the effort of the compiler may be dropped.
+/// The reason why a bound on the effort of the compiler may be dropped.
 const EFFORT: Here = NoEffect("it trades compile time for code speed and does not change results");
-/// Why a hint to debuggers may be dropped.
+/// The reason why a hint to debuggers may be dropped.
 const SHAPE: Here = NoEffect("it changes code for debuggers and does not change results");
-/// Why a promise to keep quiet may be dropped.
+/// The reason why a promise to keep quiet may be dropped.
 const QUIET: Here = NoEffect("the message that it turns off is never given");
 
 options! {

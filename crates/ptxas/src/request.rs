@@ -1,5 +1,5 @@
-//! What a command line asks for: help, a check, a compile with its options; and what ptxas says against it before it looks
-//! at an input.
+//! The request of a command line: help, a check, a compile with its options; and ptxas's errors before it reads an
+//! input.
 
 use crate::cache_operators::{OF_LOADS, OF_STORES};
 use crate::options::{Here, NO_CHECKS, Opt};
@@ -7,23 +7,23 @@ use crate::{Architecture, CacheOperators, CommandLine, Log, Severity};
 use oriole_chip::{Chip, PtxTarget, Variant};
 use oriole_options::{DebugOptions, Linking, Options};
 
-/// Fewest registers that a kernel may be bounded to.
+/// Fewest registers that a kernel may be limited to.
 const FEWEST_REGISTERS: i64 = 24;
 
-/// The same of what links, for which a text is only checked.
+/// Fewest registers for a linker's architecture, for which a text is only checked.
 const FEWEST_FOR_LINKERS: i64 = 16;
-/// What `archmin` means.
+/// The value of `archmin`.
 const ARCHITECTURE_LEAST: i64 = 32;
 /// The highest optimization level.
 const HIGHEST_LEVEL: i64 = 3;
-/// `--register-usage-level` takes numbers up to this one.
+/// The largest value of `--register-usage-level`.
 const HIGHEST_USAGE: i64 = 10;
-/// What is compiled for where nothing is said.
+/// The default chip.
 const DEFAULT_CHIP: &str = "sm_75";
-/// A block has so many dimensions.
+/// Number of dimensions of a block.
 const DIMENSIONS: usize = 3;
 
-/// What to do.
+/// The action to perform.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
     /// Print the help.
@@ -38,24 +38,24 @@ pub enum Action {
     Compile(Box<Compilation>),
 }
 
-/// A command line and what it asks for.
+/// A command line and its request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Request {
-    /// What to do.
+    /// The action.
     pub action: Action,
-    /// Options that are refused, each with the reason; nothing is compiled then.
+    /// Refused options, each with the reason; nothing is compiled then.
     pub refused: Vec<String>,
 }
 
-/// How many threads compile.
+/// The number of compile threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Threads {
-    /// Nothing is said.
+    /// Not given.
     #[default]
     Unsaid,
-    /// As many as there are processors.
+    /// As many as there are CPUs.
     All,
-    /// So many.
+    /// This many.
     Some(usize),
 }
 
@@ -75,47 +75,48 @@ pub struct Limits {
 /// One compile.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Compilation {
-    /// For what.
+    /// The target.
     pub architecture: Architecture,
-    /// How.
+    /// The options of the compiler.
     pub options: Options,
-    /// The level of optimization was given; otherwise modules for debuggers are not optimized.
+    /// The optimization level was given; otherwise debug builds are not optimized.
     pub level_said: bool,
     /// Options that stand for directives.
     pub limits: Limits,
     /// Cache operators of loads and stores.
     pub cache: CacheOperators,
-    /// Only these entries; all if there are none.
+    /// Only these entries; all if empty.
     pub entries: Vec<String>,
-    /// Where the result goes.
+    /// The path of the result.
     pub output: String,
-    /// Tell what each function needs.
+    /// Report the resources of each function.
     pub verbose: bool,
     /// Warn of spills.
     pub warn_spills: bool,
     /// Warn of local memory.
     pub warn_local: bool,
-    /// Warn of doubles.
+    /// Warn of f64 instructions.
     pub warn_doubles: bool,
-    /// How many threads.
+    /// The number of threads.
     pub threads: Threads,
     /// Whether accesses of tensor memory are checked.
     pub tensor_checks: TensorChecks,
 }
 
-/// What is said of checks of tensor memory. Whether there is such memory says the target of the text, not the architecture.
+/// The options for checks of tensor memory. The target of the text decides whether there is such memory, not the
+/// architecture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TensorChecks {
-    /// Nothing.
+    /// Not given.
     Unsaid,
-    /// They are not to be made.
+    /// Without checks.
     Off,
-    /// They are to be made.
+    /// With checks.
     On,
 }
 
 impl TensorChecks {
-    /// Refuses them where they would be made; whether they are refused.
+    /// Refuses checks where they would be generated; returns whether it did.
     pub fn refuse(self, target: Option<PtxTarget>, log: &mut Log) -> bool {
         let refused = self == TensorChecks::On && target.is_some_and(has_tensor_memory);
         if refused {
@@ -124,7 +125,7 @@ impl TensorChecks {
         refused
     }
 
-    /// Says that the target has nothing to check.
+    /// Reports that the target has nothing to check.
     pub fn tell(self, target: Option<PtxTarget>, log: &mut Log) {
         if let Some(target) =
             target.filter(|&target| self != TensorChecks::Unsaid && !has_tensor_memory(target))
@@ -137,14 +138,15 @@ impl TensorChecks {
     }
 }
 
-/// Whether the language has tensor memory for a target: for the families of the chips that have it, not for their base targets.
+/// Whether the language has tensor memory for a target: for the families of the chips that have it, not for their base
+/// targets.
 fn has_tensor_memory(target: PtxTarget) -> bool {
     let has = |chip: Chip| chip.tensor_partition().is_some();
     target.variant() != Variant::Base && target.as_chip().is_some_and(has)
 }
 
 impl Request {
-    /// What a line asks for. `None` if it cannot be done; the log says why.
+    /// The request of a line. `None` if it cannot be done; the log says why.
     pub fn new(line: &CommandLine, log: &mut Log) -> Option<Request> {
         let has_input = !line.inputs.is_empty() || line.has(Opt::InputAsString);
         let action = match () {
@@ -216,7 +218,7 @@ fn options(line: &CommandLine, log: &mut Log) -> Option<Options> {
         return None;
     }
     if let Some(fmad) = line.value(Opt::Fmad) {
-        // The parser lets no other texts through than the two that the knob takes.
+        // The parser accepts only the two texts that the knob takes.
         options.set("fmad", fmad).ok()?;
     }
     options.linking = match (line.has(Opt::CompileOnly), line.has(Opt::ExtensibleProgram)) {
@@ -232,12 +234,12 @@ fn options(line: &CommandLine, log: &mut Log) -> Option<Options> {
     Some(options)
 }
 
-/// What stands for directives of entries, and the bound on registers of functions: these have no such directive.
+/// The options for directives of entries, and the register limit of functions: these have no such directive.
 fn limits(line: &CommandLine, architecture: Architecture, log: &mut Log) -> Option<(Limits, Option<u16>)> {
     let max_registers = registers(line, Opt::MaxRegisters, architecture, log)?;
     let mut of_functions = None;
     if line.has(Opt::CompileOnly) {
-        // No kernel of the file need call them.
+        // The kernels of the file need not call them.
         of_functions = registers(line, Opt::FunctionRegisters, architecture, log)?.or(max_registers);
     } else if line.has(Opt::FunctionRegisters) {
         let text = "Command line option 'device-function-maxrregcount' not supported for 'whole program compilation', will be ignored";
@@ -270,7 +272,7 @@ fn limits(line: &CommandLine, architecture: Architecture, log: &mut Log) -> Opti
     Some((limits, of_functions))
 }
 
-/// The bound on registers that an option asks for.
+/// The register limit of an option.
 #[allow(clippy::option_option, reason = "no bound, or a text that is none")]
 fn registers(
     line: &CommandLine,
@@ -279,7 +281,7 @@ fn registers(
     log: &mut Log,
 ) -> Option<Option<u16>> {
     let Some(text) = line.value(option) else { return Some(None) };
-    // A virtual chip has none, so that every number is too big.
+    // A virtual chip has none, so that every number is too large.
     let is_virtual = architecture.is_virtual();
     let most = if is_virtual { 0 } else { i64::from(architecture.chip.register_files().general.count) };
     let number = match text {
@@ -330,7 +332,7 @@ fn usage_level(line: &CommandLine, log: &mut Log) {
     }
 }
 
-/// What ptxas says about options of debugging that do not go together.
+/// ptxas's errors about conflicting debugging options.
 fn debugging(line: &CommandLine, log: &mut Log) -> Option<()> {
     let [debug, lines] = [Opt::DeviceDebug, Opt::LineInfo].map(|option| line.has(option));
     if debug && line.number(Opt::OptLevel).is_some_and(|level| level > 0) {
@@ -401,13 +403,13 @@ fn refusal(option: Opt, why: &str) -> String {
     format!("Option '--{}' is not supported by Oriole: {why}", option.row().long)
 }
 
-/// Options whose effect the result would lack, each with the reason.
+/// Refused options, whose effect the result would lack, each with the reason.
 fn refused(line: &CommandLine, log: &mut Log) -> Vec<String> {
     let mut found = Vec::new();
     for option in line.given() {
         let row = option.row();
         let why = match (option, row.here) {
-            // The target of the text says whether there is anything to check.
+            // The target of the text decides whether there is anything to check.
             (Opt::TensorChecks, _) => continue,
             (Opt::StackProtector, _) if line.value(option) == Some("true") => {
                 "no canaries are put into the code"

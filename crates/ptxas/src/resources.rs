@@ -1,39 +1,39 @@
-//! What `-v` tells: for each kernel and function what it needs, in the words that scripts and autotuners look for.
+//! The report of `-v`: the resources of each kernel and function, in the words that scripts and autotuners look for.
 
 use crate::{Log, Severity};
 use std::fmt::Write as _;
 
-/// What a file needs.
+/// The resources of a file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Resources {
     /// The name of the chip.
     pub chip: String,
     /// Bytes of global variables.
     pub global_bytes: u64,
-    /// Bytes of constant banks that the module has as a whole, by number; empty for chips of which they are not told.
+    /// Bytes of constant banks of the module as a whole, by bank; empty for chips without a report of them.
     pub constant_bytes: Vec<(u8, u64)>,
     /// The kernels.
     pub kernels: Vec<KernelNeeds>,
-    /// The functions beside them.
+    /// The other functions.
     pub functions: Vec<FunctionNeeds>,
-    /// How many microseconds the compile took.
+    /// Compile time in microseconds.
     pub microseconds: u64,
 }
 
-/// What a kernel or function needs by itself.
+/// The resources of a kernel or function by itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FunctionNeeds {
     /// Its name.
     pub name: String,
     /// Bytes of its stack frame.
     pub frame_bytes: u64,
-    /// Bytes that are stored because registers do not suffice.
+    /// Bytes of spill stores.
     pub spill_store_bytes: u64,
-    /// Bytes that are loaded because registers do not suffice.
+    /// Bytes of spill loads.
     pub spill_load_bytes: u64,
 }
 
-/// What a kernel needs to be launched.
+/// The launch resources of a kernel.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct KernelNeeds {
     /// As a function.
@@ -42,11 +42,11 @@ pub struct KernelNeeds {
     pub registers: u32,
     /// Named barriers.
     pub barriers: u32,
-    /// Bytes of the stack of a thread, with all that is called.
+    /// Bytes of the stack of a thread, callees included.
     pub stack_bytes: u64,
-    /// Bytes of static shared memory, without what the system takes.
+    /// Bytes of static shared memory, without the reserved part.
     pub shared_bytes: u64,
-    /// Bytes of constant banks, by number; empty for chips of which they are not told.
+    /// Bytes of constant banks, by bank; empty for chips without a report of them.
     pub constant_bytes: Vec<(u8, u64)>,
     /// Textures that it names.
     pub textures: usize,
@@ -57,7 +57,7 @@ pub struct KernelNeeds {
 }
 
 impl Resources {
-    /// Tells everything.
+    /// Reports everything.
     pub fn say(&self, log: &mut Log) {
         let mut module = format!("{} bytes gmem", self.global_bytes);
         banks(&mut module, &self.constant_bytes);
@@ -75,7 +75,7 @@ impl Resources {
         }
     }
 
-    /// Warns of spills and of local memory, as far as that is asked for.
+    /// Warns of spills and of local memory, if requested.
     pub fn warn(&self, spills: bool, local: bool, log: &mut Log) {
         let kernels = self.kernels.iter().map(|kernel| &kernel.function);
         for function in kernels.chain(&self.functions) {
@@ -117,7 +117,7 @@ impl KernelNeeds {
             let _ = write!(line, ", {} bytes smem", self.shared_bytes);
         }
         banks(&mut line, &self.constant_bytes);
-        // Nothing else is told of chips of which the banks are not.
+        // Chips without a report of constant banks have no further report.
         if !self.constant_bytes.is_empty() {
             for (count, what) in
                 [(self.textures, "textures"), (self.surfaces, "surfaces"), (self.samplers, "samplers")]

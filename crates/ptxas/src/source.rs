@@ -1,7 +1,7 @@
 //! The text that is compiled: all inputs as one module, with the options that stand for directives written into it as
 //! those directives.
 //!
-//! No edit adds or takes a line end, so that every line keeps its number.
+//! No edit adds or removes a line end, so that line numbers stay valid.
 
 use crate::translate::target_text;
 use crate::{Architecture, CacheOperators, Limits, Log, Severity};
@@ -14,7 +14,7 @@ use std::ops::Range;
 /// One input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Input {
-    /// How messages name it.
+    /// Its name in messages.
     pub name: String,
     /// Its text.
     pub text: String,
@@ -27,7 +27,7 @@ pub struct Source {
     parts: Vec<Part>,
 }
 
-/// What came from one input.
+/// The part from one input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Part {
     name: String,
@@ -48,7 +48,7 @@ pub fn program_name(path: &str) -> &str {
 }
 
 impl Source {
-    /// Joins inputs. `None` if that cannot be done; the log says why.
+    /// Joins inputs. `None` if that is not possible; the log says why.
     pub fn join(inputs: Vec<Input>, architecture: Architecture, log: &mut Log) -> Option<Source> {
         for input in &inputs {
             if let Some(end) = input.text.find('\0') {
@@ -68,7 +68,7 @@ impl Source {
             };
             source.append(input.name, text);
         }
-        // Whether the module is for the architecture says the last text.
+        // The last text determines whether the module is for the architecture.
         let judged = headers.last().and_then(|header| header.target);
         if let Some(target) = judged.filter(|&target| !architecture.chip.accepts(target)) {
             log.say(Severity::Fatal, &target_text(&target.to_string(), architecture));
@@ -86,7 +86,7 @@ impl Source {
         if self.text.is_empty() { self.text = text } else { self.text.push_str(&text) }
     }
 
-    /// The PTX version that the text says it is in.
+    /// The PTX version of the text.
     pub fn version(&self) -> Option<(u32, u32)> {
         Header::of(self.text()).version
     }
@@ -96,13 +96,13 @@ impl Source {
         &self.text
     }
 
-    /// The input that a line of the text came from, and its number there.
+    /// The input of a line of the text, and the line number there.
     pub fn place(&self, line: u32) -> (&str, u32) {
         let part = self.parts.iter().rfind(|part| part.lines < line).or(self.parts.first());
         part.map_or(("", line), |part| (part.name.as_str(), line - part.lines))
     }
 
-    /// Blanks every entry that is not named. False if an entry that is named is not there; the log says which.
+    /// Blanks every entry that is not named. False if a named entry is missing; the log says which.
     pub fn keep_entries(&mut self, names: &[String], log: &mut Log) -> bool {
         let units = split_file(&self.text);
         let is = |kind: UnitKind, name: &String| {
@@ -162,7 +162,7 @@ impl Source {
         }
     }
 
-    /// Warns of each instruction with doubles.
+    /// Warns of each f64 instruction.
     pub fn warn_of_doubles(&self, log: &mut Log) {
         let lines = LineIndex::new(&self.text);
         for unit in split_file(&self.text) {
@@ -183,7 +183,7 @@ impl Source {
     }
 }
 
-/// What an entry says of its limits, and where its body begins.
+/// The limits of an entry, and the start of its body.
 struct Entry {
     name: String,
     words: Vec<String>,
@@ -210,12 +210,12 @@ impl Entry {
         }
     }
 
-    /// Whether the entry has a bound on threads that goes before that of the options.
+    /// Whether the entry has a bound on threads that overrides that of the options.
     fn keeps_threads(&self, limits: &Limits) -> bool {
         !limits.override_directives && (self.has(".maxntid") || self.has(".reqntid"))
     }
 
-    /// Whether the options ask for more threads than an SM holds.
+    /// Whether the options request more threads than an SM holds.
     fn exceeds(&self, limits: &Limits, chip: Chip) -> bool {
         if self.keeps_threads(limits) {
             return false;
@@ -229,7 +229,7 @@ impl Entry {
         self.words.iter().any(|found| found == word)
     }
 
-    /// The directives that options add, and what is told of them. Of two directives of a kind the later one counts.
+    /// The directives that options add, and the note about them. Of two directives of a kind the later one counts.
     fn directives(&self, limits: &Limits, chip: Chip) -> (String, Option<String>) {
         let over = limits.override_directives;
         let (mut added, mut note) = (String::new(), None);
@@ -310,8 +310,9 @@ impl Header {
         header
     }
 
-    /// The first text of several: it has the newest version, and a target with the features of all of them, as far as the
-    /// architecture has these. It need not be one of theirs: the features of a family are in no base target, however late.
+    /// The first text of several: it gets the newest version, and a target with the features of all of them, as far as
+    /// the architecture has these. This may be a target of none of them: no base target has the features of a family,
+    /// however late.
     fn raised(&self, others: &[Header], text: String, architecture: Architecture) -> String {
         let mut edits = Vec::new();
         let version = others.iter().filter_map(|other| other.version).max();
@@ -334,7 +335,7 @@ impl Header {
         edited(&text, edits)
     }
 
-    /// A later text, without its head, which the module has already.
+    /// A later text, without its head, which the module already has.
     fn blanked(&self, input: &Input, log: &mut Log) -> Option<String> {
         if self.version.is_none() {
             let lines = LineIndex::new(&input.text);
@@ -432,14 +433,14 @@ mod tests {
         assert_eq!(source.place(13), ("a.ptx", 13));
         assert_eq!(source.place(14), ("b.ptx", 1));
         assert_eq!(source.place(17), ("b.ptx", 4));
-        // The later number is not the one with the features of the family.
+        // The larger number is not the one with the features of the family.
         let head = |target: &str| format!(".version 9.0\n.target {target}\n.address_size 64\n");
         let heads = ["sm_100f", "sm_103", "sm_100f"].map(head);
         let texts: Vec<(&str, &str)> = heads.iter().map(|head| ("a.ptx", head.as_str())).collect();
         let (source, log) = join_for("sm_103f", &texts);
         assert_eq!(said(&log), "");
         assert_eq!(source.expect("joined").text().lines().nth(1), Some(".target sm_103f"));
-        // The last text alone says whether the architecture is one for it, and the last name alone counts.
+        // Only the last text decides whether the architecture fits, and only the last name counts.
         let heads = ["sm_100", "sm_75, sm_80"].map(head);
         let texts: Vec<(&str, &str)> = heads.iter().map(|head| ("a.ptx", head.as_str())).collect();
         let (source, log) = join_for("sm_90", &texts);

@@ -4,8 +4,8 @@ use crate::options::{Here, Kind, OPTIONS, Row};
 use oriole_chip::{Chip, Variant};
 use std::fmt::Write as _;
 
-/// The CUDA release whose language is read and whose options are known, major and minor number. Callers take the newest version
-/// of the language that they may write from it.
+/// The CUDA release whose language and options are supported, major and minor number. Callers derive from it the newest
+/// version of the language that they may write.
 pub const TOOLKIT: (u32, u32) = (13, 5);
 /// Its last number.
 const UPDATE: u32 = 37;
@@ -63,8 +63,8 @@ pub const ISA_VERSIONS: &[(u8, u8)] = &[
     (9, 5),
 ];
 
-/// What `--version` prints. Line 4 is the one that callers look into; the last line is part of the keys of their caches, so it
-/// names the very build.
+/// The output of `--version`. Callers parse line 4; the last line is part of the keys of their caches, so it identifies
+/// the build.
 pub fn version(program: &str, build: &str) -> String {
     let (major, minor) = TOOLKIT;
     format!(
@@ -81,12 +81,12 @@ pub(crate) fn newest_version() -> String {
     ISA_VERSIONS.last().map(shown).unwrap_or_default()
 }
 
-/// What `--list-version` prints.
+/// The output of `--list-version`.
 pub fn isa_versions() -> String {
     ISA_VERSIONS.iter().map(|version| shown(version) + "\n").collect()
 }
 
-/// What `--list-arch` prints: the numbers of the chips that code is made for.
+/// The output of `--list-arch`: the numbers of the supported chips.
 pub fn architectures() -> String {
     let chips = Chip::all().into_iter().filter(|chip| chip.variant() == Variant::Base && chip.is_supported());
     chips.map(|chip| format!("{}\n", chip.number())).collect()
@@ -96,7 +96,7 @@ fn shown((major, minor): &(u8, u8)) -> String {
     format!("{major}.{minor}")
 }
 
-/// What `--help` prints.
+/// The output of `--help`.
 pub fn help(program: &str) -> String {
     let mut text = format!("\nUsage  : {program} [options] <ptx file>,...\n\nOptions\n=======\n\n");
     for row in OPTIONS {
@@ -129,7 +129,7 @@ fn value(row: &Row) -> String {
 mod tests {
     use super::*;
 
-    /// Digits, a dot, digits ... behind a mark, as the regular expressions of callers find them.
+    /// Digits, a dot, digits ... after a mark, as the regular expressions of callers find them.
     fn numbers_behind(text: &str, mark: &str) -> Vec<String> {
         let Some((_, behind)) = text.split_once(mark) else { return Vec::new() };
         let end = behind.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(behind.len());

@@ -1,8 +1,8 @@
-//! Diagnostics in the words of ptxas. Where programs look for a text, the text is ptxas's, and the table says which; all other
-//! texts are ours, in ptxas's grammar.
+//! Diagnostics as messages of ptxas. Where programs look for a text, the text is ptxas's, taken from the table; all
+//! other texts are ours, in ptxas's grammar.
 //!
-//! Warnings of ours that ptxas does not give are left out: with `-Werror` they would refuse what it takes. `oriole check` gives
-//! them.
+//! Warnings of ours that ptxas does not give are left out: with `-Werror` they would refuse programs that it accepts.
+//! `oriole check` gives them.
 
 use crate::texts::newest_version;
 use crate::{Architecture, Form, Log, Severity, Source};
@@ -10,18 +10,18 @@ use oriole_diagnostics::{Code, Diagnostic, Family, LineIndex, Part};
 use oriole_syntax::{UnitKind, split_file};
 use std::cell::LazyCell;
 
-/// Where a message of ptxas says that it is.
+/// The place of a ptxas message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
     /// In a line.
     Line,
-    /// Nowhere; and nothing is said of an abort either.
+    /// None; and no abort message follows.
     Nowhere,
 }
 
-/// The text of ptxas for a code. In the text `{name}` is the first thing that the diagnostic quotes, `{near}` what stands at
-/// its place, `{file}` the input, `{line}` the line, `{bytes}` and `{limit}` the first two numbers that it tells in hexadecimal digits,
-/// `{first}` and `{second}` the same in decimal ones.
+/// The text of ptxas for a code. In the text `{name}` is the first quoted part of the diagnostic, `{near}` the source
+/// at its place, `{file}` the input, `{line}` the line, `{bytes}` and `{limit}` its first two numbers in hexadecimal,
+/// `{first}` and `{second}` those in decimal.
 struct Row {
     code: Code,
     severity: Severity,
@@ -94,20 +94,20 @@ const TEXTS: &[Row] = &[
     row(Code::InternalError, Fatal, Nowhere, "(oriole::internal-error) Internal compiler error: {message}"),
 ];
 
-/// Whether a diagnostic speaks of what Oriole lacks, and not of a mistake.
+/// Whether a diagnostic is about a missing feature of Oriole, and not about an error.
 pub fn is_unsupported(diagnostic: &Diagnostic) -> bool {
     let lacks = matches!(diagnostic.code.family(), Family::Support | Family::Internal);
     diagnostic.is_error() && (lacks || diagnostic.code == Code::NoEncoding)
 }
 
-/// Whether ptxas finds the mistake as it reads a text, before it makes anything of it.
+/// Whether ptxas reports the error while it parses a text.
 pub fn is_of_the_text(diagnostic: &Diagnostic) -> bool {
     let row = TEXTS.iter().find(|row| row.code == diagnostic.code);
     let of_text = row.is_none_or(|row| row.place == Line) || diagnostic.code == Code::TargetMismatch;
     diagnostic.is_error() && of_text && !is_unsupported(diagnostic)
 }
 
-/// Says diagnostics, and how they end the call.
+/// Emits diagnostics as messages, and the final message.
 pub fn translate(diagnostics: &[Diagnostic], source: &Source, architecture: Architecture, log: &mut Log) {
     if diagnostics.is_empty() {
         return;
@@ -117,11 +117,11 @@ pub fn translate(diagnostics: &[Diagnostic], source: &Source, architecture: Arch
     // Shuffles and votes without `.sync` reported so far; the version is read once.
     let mut deprecated = Vec::new();
     let deprecates = LazyCell::new(|| source.version() >= Some((6, 0)));
-    // A text without a version is none of the language, whatever else there is to say.
+    // A text without a version is not PTX, so other diagnostics do not matter.
     let no_version = diagnostics.iter().find(|diagnostic| diagnostic.code == Code::MissingVersion);
     let diagnostics = no_version.map_or(diagnostics, std::slice::from_ref);
     for diagnostic in diagnostics {
-        // Of targets and versions that nobody knows ptxas takes none.
+        // ptxas rejects unknown targets and versions.
         if diagnostic.is_error() || matches!(diagnostic.code, Code::StandIn | Code::NewerVersion) {
             let (severity, place) = translator.error(diagnostic, log);
             aborts |= place == Line || diagnostic.code == Code::InsufficientRegisters;
@@ -131,6 +131,11 @@ pub fn translate(diagnostics: &[Diagnostic], source: &Source, architecture: Arch
         } else if diagnostic.code == Code::SerializedProducts {
             let text = format!("Potential Performance Loss: {}", quoted(diagnostic));
             log.say(Severity::Info, &text);
+        } else if diagnostic.code == Code::RegisterChangeDropped {
+            log.say(
+                Severity::Info,
+                "(C7507) Potential Performance Loss: 'setmaxnreg' ignored to maintain minimum register requirements.",
+            );
         } else if diagnostic.code == Code::RegisterChangeIgnored {
             log.say(
                 Severity::Info,
@@ -223,7 +228,7 @@ impl Translator<'_> {
         filled
     }
 
-    /// What the diagnostic is about: a function or a variable.
+    /// The subject of the diagnostic: a function or a variable.
     fn kind(&self, diagnostic: &Diagnostic) -> &'static str {
         let is_function = |kind| matches!(kind, UnitKind::Entry | UnitKind::Function | UnitKind::Declaration);
         let name = name(diagnostic);
@@ -233,7 +238,7 @@ impl Translator<'_> {
     }
 }
 
-/// The first thing that a message quotes.
+/// The first quoted part of a message.
 fn name(diagnostic: &Diagnostic) -> &str {
     let quoted = diagnostic.message.parts().iter().find_map(|part| match part {
         Part::Source(text) => Some(text.as_str()),
@@ -242,7 +247,7 @@ fn name(diagnostic: &Diagnostic) -> &str {
     quoted.unwrap_or_default()
 }
 
-/// The numbers that a message tells.
+/// The numbers in a message.
 fn numbers(diagnostic: &Diagnostic) -> Vec<u64> {
     let number = |word: &str| match word.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
@@ -264,7 +269,7 @@ fn quoted(diagnostic: &Diagnostic) -> String {
     diagnostic.message.parts().iter().map(part).collect()
 }
 
-/// Why a module for a target cannot be compiled for an architecture.
+/// The reason why a module for a target cannot be compiled for an architecture.
 pub(crate) fn target_text(target: &str, architecture: Architecture) -> String {
     use oriole_chip::{PtxTarget, Variant};
     let Ok(named) = target.parse::<PtxTarget>() else {

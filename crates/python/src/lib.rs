@@ -1,8 +1,7 @@
-//! The native half of the Python package `oriole`: values go in and come out, the interpreter's lock is given up while the
-//! compiler works.
+//! The native half of the Python package `oriole`: it converts values, and releases the GIL while the compiler works.
 //!
-//! It is here so that Python users have the facade and nothing else; how arguments are called and which exceptions are raised
-//! is in `python/oriole/__init__.py`. No compiler stage and no file may enter.
+//! Python users get the facade and nothing else; names of arguments and exceptions are in `python/oriole/__init__.py`.
+//! No compiler stage and no file may enter.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -12,7 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// What a kernel or function needs.
+/// The resources of a kernel or function.
 #[pyclass(frozen, get_all, eq, module = "oriole")]
 #[derive(Clone, PartialEq)]
 struct Function {
@@ -50,7 +49,7 @@ impl From<&oriole::Resources> for Function {
     }
 }
 
-/// One thing that was found in the text.
+/// A diagnostic.
 #[pyclass(frozen, get_all, eq, module = "oriole")]
 #[derive(Clone, PartialEq)]
 struct Diagnostic {
@@ -115,14 +114,14 @@ impl Result {
     }
 }
 
-/// What was found, and the same laid out for people.
+/// Diagnostics, and their rendering for people.
 type Found = (Vec<Diagnostic>, String);
 
 fn found(report: &Report, name: &str) -> Found {
     (report.diagnostics().map(Diagnostic::from).collect(), report.rendered(name, Style::Plain))
 }
 
-/// Compiles; gives a result, or what was found.
+/// Compiles; returns a result, or diagnostics.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "one for each argument that the Python half passes on")]
 fn compile(
@@ -146,7 +145,7 @@ fn compile(
     })
 }
 
-/// Checks, and gives what was found.
+/// Checks, and returns diagnostics.
 #[pyfunction]
 fn check(python: Python<'_>, ptx: &str, arch: Option<&str>) -> PyResult<Vec<Diagnostic>> {
     let options = options(arch, 3, BTreeMap::new(), Vec::new())?;

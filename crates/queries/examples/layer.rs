@@ -32,10 +32,10 @@ fn by_queries(db: &Database, text: &str, chip: Chip) -> usize {
     let file = SourceFile::open(db, text);
     let config = Config::create(db, chip, &Options::default());
     oriole_queries::driver::warm(db, file, config, 1);
-    let units = oriole_queries::graph::split_file(db, file).iter();
+    let units = oriole_queries::files::split_file(db, file).iter();
     let coded = units.filter(|unit| unit.has_code(db));
     coded
-        .filter_map(|&unit| oriole_queries::graph::encoded(db, unit, config).as_ref().ok())
+        .filter_map(|&unit| oriole_queries::functions::encoded(db, unit, config).as_ref().ok())
         .map(|linked| linked.encoded.words.len())
         .sum()
 }

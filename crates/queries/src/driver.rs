@@ -7,129 +7,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use oriole_chip::Chip;
 use oriole_diagnostics::{Code, Diagnostic, Severity, Span};
-use oriole_hir::Declared;
 use oriole_inputs::{Config, Database, Db, FunctionUnit, SourceFile};
-use oriole_options::Linking;
 use oriole_syntax::UnitKind;
-use oriole_syntax::ast::Item;
 
-use crate::debugger::optimized_diagnostic;
-use crate::failure::{Failed, at_start};
-use crate::graph;
+use crate::checks::Output;
+use crate::failure::{Failed, Refusal, at_start};
 use crate::progress::Progress;
-use crate::stored;
-use crate::view::code_units;
-
-/// What compiling a file gives.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Compiled {
-    /// The container; `None` if there are errors.
-    pub cubin: Option<triomphe::Arc<Vec<u8>>>,
-    /// All diagnostics, in file order.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// The diagnostics about one unit by itself, with spans relative to it.
-fn unit_diagnostics<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Diagnostic> {
-    match unit.kind(db) {
-        UnitKind::Variable => graph::variables(db, unit).diagnostics.clone(),
-        UnitKind::Entry | UnitKind::Function | UnitKind::Declaration => {
-            let mut found = graph::diagnostics(db, unit).to_vec();
-            let report = graph::flow_report(db, unit);
-            if report.has_warnings() {
-                found.extend(report.warnings(graph::source_map(db, unit)));
-            }
-            found
-        }
-        UnitKind::Header | UnitKind::DebugSection | UnitKind::Trailer | UnitKind::Broken => {
-            // What is declared there all the same is judged like everything else.
-            let parse = graph::function_tree(db, unit);
-            let declared = graph::declared(db, unit);
-            let mut found = if declared.iter().any(|one| matches!(one, Declared::Function { .. })) {
-                graph::diagnostics(db, unit).to_vec()
-            } else {
-                parse.errors.clone()
-            };
-            // One without a name declares nothing, and is judged too.
-            if parse.unit().items().any(|item| matches!(item, Item::Variable(_))) {
-                // The errors of the parser come first, and are there already.
-                found.extend(graph::variables(db, unit).diagnostics[parse.errors.len()..].iter().cloned());
-            }
-            found
-        }
-    }
-}
-
-/// What is made of a file, as far as its diagnostics hang on it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Output {
-    /// What the driver loads; blocks declare so many bytes of shared memory at most.
-    Loaded(u32),
-    /// The same, in which a linker may define what is missing.
-    Extensible(u32),
-    /// What is linked: other files may define what is missing, and the linker sees how much shared memory there is in all.
-    Linked,
-}
-
-impl Output {
-    /// What a configuration makes.
-    pub(crate) fn of(db: &dyn Db, file: SourceFile, config: Config) -> Output {
-        let limit = || match graph::chip_info(db, config).limits() {
-            Some(limits) => limits.static_shared_per_block,
-            None => oriole_hir::shared_limit(graph::module_header(db, file)),
-        };
-        match graph::lower_options(db, config).linking {
-            Linking::Whole => Output::Loaded(limit()),
-            Linking::Extensible => Output::Extensible(limit()),
-            Linking::Relocatable => Output::Linked,
-        }
-    }
-
-    /// Bytes of shared memory that a block may declare, if that is known now.
-    pub(crate) fn shared_limit(self) -> Option<u32> {
-        match self {
-            Output::Loaded(limit) | Output::Extensible(limit) => Some(limit),
-            Output::Linked => None,
-        }
-    }
-
-    /// Whether a diagnostic keeps the output from being written.
-    pub(crate) fn is_stopped_by(self, diagnostic: &Diagnostic) -> bool {
-        let is_whole = matches!(self, Output::Loaded(_));
-        diagnostic.is_error() && (is_whole || diagnostic.code != Code::UnresolvedExternal)
-    }
-}
-
-/// All diagnostics about the language, each with the ordinal of its unit; spans are relative to it. Without a limit of
-/// static shared memory nothing is said of that.
-pub(crate) fn diagnostics_by_unit(
-    db: &dyn Db,
-    file: SourceFile,
-    shared_limit: Option<u32>,
-) -> Vec<(usize, Diagnostic)> {
-    let mut found = Vec::new();
-    for (at, &unit) in graph::split_file(db, file).iter().enumerate() {
-        found.extend(unit_diagnostics(db, unit).into_iter().map(|diagnostic| (at, diagnostic)));
-    }
-    let of_module = graph::module_diagnostics(db, file);
-    found.extend(of_module.found.iter().cloned());
-    if let Some(limit) = shared_limit {
-        let needs = of_module.shared.iter();
-        found.extend(needs.filter_map(|need| Some((need.unit, need.judged(limit)?))));
-    }
-    let units = graph::split_file(db, file);
-    found.extend(graph::order_check(db, file).iter().map(|early| {
-        let places = &graph::source_map(db, units[early.unit]).uses;
-        (early.unit, early.diagnostic(places))
-    }));
-    found
-}
+use crate::stored::Compiled;
+use crate::{calls, checks, configuration, debug, files, functions, images, modules, stored};
 
 /// All diagnostics about a file that do not depend on a configuration, in file order; spans count from its start. How much
 /// shared memory there is says its `.target`.
 pub fn diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
-    let limit = oriole_hir::shared_limit(graph::module_header(db, file));
-    let mut found = in_file_order(db, file, diagnostics_by_unit(db, file, Some(limit)));
+    let limit = oriole_hir::shared_limit(files::module_header(db, file));
+    let mut found = in_file_order(db, file, checks::diagnostics_by_unit(db, file, Some(limit)));
     found.iter_mut().for_each(leave_open);
     found
 }
@@ -144,11 +35,11 @@ fn leave_open(diagnostic: &mut Diagnostic) {
 /// Whether a file uses functions that it does not define. What is shown of its code is what a linker gets then, since
 /// no whole program can be made of it.
 pub fn leaves_open(db: &dyn Db, file: SourceFile) -> bool {
-    let units = graph::split_file(db, file).iter();
+    let units = files::split_file(db, file).iter();
     // Nearly every file has none, and that is told without a look at bodies.
-    let mut open = units.map(|&unit| graph::declared(db, unit).iter().any(oriole_hir::is_open));
+    let mut open = units.map(|&unit| files::declared(db, unit).iter().any(oriole_hir::is_open));
     open.any(|open| open)
-        && graph::module_diagnostics(db, file)
+        && checks::module_diagnostics(db, file)
             .found
             .iter()
             .any(|(_, found)| found.code == Code::UnresolvedExternal)
@@ -158,7 +49,7 @@ pub fn leaves_open(db: &dyn Db, file: SourceFile) -> bool {
 /// compiled for it is said too.
 pub fn diagnostics_for(db: &dyn Db, file: SourceFile, config: Config) -> Vec<Diagnostic> {
     let output = Output::of(db, file, config);
-    let mut found = in_file_order(db, file, diagnostics_by_unit(db, file, output.shared_limit()));
+    let mut found = in_file_order(db, file, checks::diagnostics_by_unit(db, file, output.shared_limit()));
     if !matches!(output, Output::Loaded(_)) {
         found.iter_mut().for_each(leave_open);
     }
@@ -167,7 +58,7 @@ pub fn diagnostics_for(db: &dyn Db, file: SourceFile, config: Config) -> Vec<Dia
 }
 
 fn in_file_order(db: &dyn Db, file: SourceFile, found: Vec<(usize, Diagnostic)>) -> Vec<Diagnostic> {
-    let units = graph::split_file(db, file);
+    let units = files::split_file(db, file);
     // An empty file has no unit, and all the same something to say.
     let start = |at: usize| units.get(at).map_or(0, |unit| unit.start(db));
     let mut found: Vec<_> = found.into_iter().map(|(at, diagnostic)| diagnostic.shifted(start(at))).collect();
@@ -177,38 +68,19 @@ fn in_file_order(db: &dyn Db, file: SourceFile, found: Vec<(usize, Diagnostic)>)
 
 /// Where a module-level name is declared, in bytes from the start of the file; for diagnostics that name it.
 pub fn place_of(db: &dyn Db, file: SourceFile, name: &str) -> Option<Span> {
-    let unit = graph::definition(db, file, Arc::from(name))?;
-    let span = graph::declared(db, unit).iter().find(|declared| declared.name() == name)?.span();
+    let unit = files::definition(db, file, Arc::from(name))?;
+    let span = files::declared(db, unit).iter().find(|declared| declared.name() == name)?.span();
     Some(Span::new(span.start + unit.start(db), span.len))
 }
 
 /// Whether a file has kernels. Of one that has none, every function is compiled, for the sake of what can be said about it.
 fn has_kernels(db: &dyn Db, file: SourceFile) -> bool {
-    code_units(db, file).iter().any(|unit| unit.kind(db) == UnitKind::Entry)
+    files::code_units(db, file).iter().any(|unit| unit.kind(db) == UnitKind::Entry)
 }
 
 /// Whether only functions are compiled that a kernel reaches: others are for the linker, or for a debugger.
 fn is_selective(db: &dyn Db, file: SourceFile, config: Config) -> bool {
-    has_kernels(db, file) && !graph::lowering(db, file, config).separate()
-}
-
-/// Whether a kernel reaches a function: the container has the code of no other.
-fn is_reached<'db>(db: &'db dyn Db, file: SourceFile, unit: FunctionUnit<'db>) -> bool {
-    let kernels = graph::call_graph(db, file).kernels.get(&**unit.name(db));
-    kernels.is_some_and(|kernels| !kernels.is_empty())
-}
-
-/// Whether the container has code of a unit of its own, or in that of a kernel: all of it where functions have
-/// sections of their own.
-pub(crate) fn is_emitted<'db>(
-    db: &'db dyn Db,
-    file: SourceFile,
-    config: Config,
-    unit: FunctionUnit<'db>,
-) -> bool {
-    unit.kind(db) == UnitKind::Entry
-        || graph::lowering(db, file, config).separate()
-        || is_reached(db, file, unit)
+    has_kernels(db, file) && !configuration::lowering(db, file, config).separate()
 }
 
 /// Compiles every kernel of the file, and every function that one reaches, on `threads` threads, so that what follows only
@@ -222,11 +94,11 @@ pub fn warm(db: &Database, file: SourceFile, config: Config, threads: usize) {
 
 fn warm_watched(db: &Database, file: SourceFile, config: Config, threads: usize, progress: &Progress) {
     let selective = is_selective(db, file, config);
-    progress.begin(code_units(db, file).len());
+    progress.begin(files::code_units(db, file).len());
     each_code_unit(db, file, threads, |db, unit| {
         progress.during(unit.name(db), || {
-            if !selective || unit.kind(db) == UnitKind::Entry || is_reached(db, file, unit) {
-                let _ = graph::encoded(db, unit, config);
+            if !selective || unit.kind(db) == UnitKind::Entry || calls::is_reached(db, file, unit) {
+                let _ = functions::encoded(db, unit, config);
             }
         });
     });
@@ -238,7 +110,7 @@ fn check_each(db: &Database, file: SourceFile, threads: usize) {
     const SMALL: usize = 64 << 10;
     if threads > 1 && file.text(db).len() > SMALL {
         each_code_unit(db, file, threads, |db, unit| {
-            let _ = unit_diagnostics(db, unit);
+            let _ = checks::unit_diagnostics(db, unit);
         });
     }
 }
@@ -250,10 +122,10 @@ fn each_code_unit(
     threads: usize,
     act: impl for<'db> Fn(&'db Database, FunctionUnit<'db>) + Sync,
 ) {
-    let count = code_units(db, file).len();
+    let count = files::code_units(db, file).len();
     let next = AtomicUsize::new(0);
     let work = |db: &Database| {
-        let units = code_units(db, file);
+        let units = files::code_units(db, file);
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(&unit) = units.get(at) else { break };
@@ -322,15 +194,16 @@ fn compile_now(
     warm_watched(db, file, config, threads, progress);
     let mut failures = Vec::new();
     for (at, failed) in self::failures(db, file, config) {
-        let unit = graph::split_file(db, file)[at];
-        let diagnostics = failed.diagnostics(graph::source_map(db, unit));
+        let unit = files::split_file(db, file)[at];
+        let diagnostics = failed.diagnostics(files::source_map(db, unit));
         failures.extend(diagnostics.into_iter().map(|diagnostic| (at, diagnostic)));
     }
-    let cubin = match graph::cubin(db, file, config) {
+    let cubin = match modules::cubin(db, file, config) {
         Ok(bytes) => {
-            if let Ok(parts) = graph::debug_sections(db, file, config) {
+            if let Ok(parts) = debug::debug_sections(db, file, config) {
                 failures.extend(parts.warnings.iter().cloned());
             }
+            failures.extend(dropped_grants(db, file, config));
             Some(bytes.clone())
         }
         Err(failed) => {
@@ -342,6 +215,24 @@ fn compile_now(
     };
     found.extend(in_file_order(db, file, failures));
     Compiled { cubin, diagnostics: found }
+}
+
+/// Warns of kernels that keep the registers that they start with, since code needs more than their `setmaxnreg` leave.
+fn dropped_grants(db: &Database, file: SourceFile, config: Config) -> Vec<(usize, Diagnostic)> {
+    let mut found = Vec::new();
+    for (at, &unit) in files::split_file(db, file).iter().enumerate() {
+        if unit.kind(db) == UnitKind::Entry
+            && let Ok(code) = functions::encoded(db, unit, config)
+            && let Some(first) = code.dropped_grants
+        {
+            let message =
+                "every `setmaxnreg` of this kernel is dropped: code needs more registers than they leave";
+            let code = Code::RegisterChangeDropped;
+            let dropped = Refusal { code, statement: Some(first.0), message: message.to_owned(), count: 1 };
+            found.push((at, dropped.diagnostic(files::source_map(db, unit))));
+        }
+    }
+    found
 }
 
 /// What is wrong with a file before anything of it is compiled.
@@ -362,14 +253,14 @@ pub(crate) fn checked(db: &Database, file: SourceFile, config: Config, threads: 
 /// Why units of a file have no code that should have, each with the ordinal of the unit.
 pub(crate) fn failures(db: &Database, file: SourceFile, config: Config) -> Vec<(usize, &Failed)> {
     let selective = is_selective(db, file, config);
-    let separate = graph::lowering(db, file, config).separate();
+    let separate = configuration::lowering(db, file, config).separate();
     let mut all = Vec::new();
-    for (at, &unit) in graph::split_file(db, file).iter().enumerate() {
+    for (at, &unit) in files::split_file(db, file).iter().enumerate() {
         let failed = match unit.kind(db) {
-            UnitKind::Entry => graph::kernel_image(db, unit, config).as_ref().err(),
-            UnitKind::Function if separate => graph::kernel_image(db, unit, config).as_ref().err(),
-            UnitKind::Function if !selective || is_reached(db, file, unit) => {
-                graph::encoded(db, unit, config).as_ref().err()
+            UnitKind::Entry => images::kernel_image(db, unit, config).as_ref().err(),
+            UnitKind::Function if separate => images::kernel_image(db, unit, config).as_ref().err(),
+            UnitKind::Function if !selective || calls::is_reached(db, file, unit) => {
+                functions::encoded(db, unit, config).as_ref().err()
             }
             _ => None,
         };
@@ -381,7 +272,7 @@ pub(crate) fn failures(db: &Database, file: SourceFile, config: Config) -> Vec<(
 /// The chip that a file's `.target` asks for, or the first one that can replace it. One that no table knows is replaced by
 /// none, and has the tables of the chip that stands in for it.
 pub fn target_chip(db: &dyn Db, file: SourceFile) -> Chip {
-    let header = graph::module_header(db, file);
+    let header = files::module_header(db, file);
     let exact = header.chip().filter(|chip| chip.is_supported() || chip.stand_in().is_some());
     let mut supported = Chip::all().into_iter().filter(|chip| chip.is_supported());
     let replaces = || supported.find(|chip| header.target.is_some_and(|target| chip.accepts(target)));
@@ -390,7 +281,7 @@ pub fn target_chip(db: &dyn Db, file: SourceFile) -> Chip {
 
 /// What is to be told where a file asks for a chip that is too old for any code, and [`target_chip`] replaces it.
 pub fn replaced_target(db: &dyn Db, file: SourceFile) -> Option<Diagnostic> {
-    let target = graph::module_header(db, file).target?;
+    let target = files::module_header(db, file).target?;
     if target.as_chip().is_some() {
         return None;
     }
@@ -401,8 +292,8 @@ pub fn replaced_target(db: &dyn Db, file: SourceFile) -> Option<Diagnostic> {
 
 /// Whose tables stand in for those of the chip that was asked for, unless the file names it too and was told so.
 pub fn stand_in_diagnostic(db: &dyn Db, file: SourceFile, config: Config) -> Option<Diagnostic> {
-    let chip = graph::chip_info(db, config);
-    if graph::module_header(db, file).chip() == Some(chip) {
+    let chip = configuration::chip_info(db, config);
+    if files::module_header(db, file).chip() == Some(chip) {
         return None;
     }
     oriole_hir::stand_in(chip, Span::default())
@@ -410,7 +301,7 @@ pub fn stand_in_diagnostic(db: &dyn Db, file: SourceFile, config: Config) -> Opt
 
 /// Why no code can be made for a chip that no table knows.
 pub fn encoding_diagnostic(db: &dyn Db, config: Config) -> Option<Diagnostic> {
-    let chip = graph::chip_info(db, config);
+    let chip = configuration::chip_info(db, config);
     chip.stand_in()?;
     let message = format!("the instruction encodings are unknown for `{chip}`: no code can be made for it");
     Some(at_start(Code::NoEncoding, message))
@@ -418,8 +309,8 @@ pub fn encoding_diagnostic(db: &dyn Db, config: Config) -> Option<Diagnostic> {
 
 /// Whether the module may be compiled for the chip.
 pub fn target_diagnostics(db: &dyn Db, file: SourceFile, config: Config) -> Option<Diagnostic> {
-    let chip = graph::chip_info(db, config);
-    let header = graph::module_header(db, file);
+    let chip = configuration::chip_info(db, config);
+    let header = files::module_header(db, file);
     if header.address_size == Some(32) && !chip.has_32_bit_addresses() {
         let message = format!("the module has addresses of 32 bits, which `{chip}` does not have");
         return Some(at_start(Code::TargetMismatch, message));
@@ -429,4 +320,13 @@ pub fn target_diagnostics(db: &dyn Db, file: SourceFile, config: Config) -> Opti
     }
     let message = format!("the module is for `{}`, which `{chip}` cannot replace", header.target_name());
     Some(at_start(Code::TargetMismatch, message))
+}
+
+/// What debuggers will miss: there is nothing for them in optimized code.
+pub fn optimized_diagnostic(db: &dyn Db, file: SourceFile, config: Config) -> Option<Diagnostic> {
+    let options = configuration::debug_options(db, config);
+    let asks = !options.suppressed && (options.full || files::module_header(db, file).debug);
+    let misses = asks && !configuration::lower_options(db, config).unoptimized;
+    let message = "the module is for debuggers, and optimized code has line tables at most: compile with -O0";
+    misses.then(|| Diagnostic::new(Code::DebugInformation, Span::point(0), message.to_owned()))
 }

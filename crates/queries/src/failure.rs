@@ -144,6 +144,12 @@ impl From<oriole_pipeline::Failure> for Failed {
     }
 }
 
+impl From<oriole_link::LinkError> for Failed {
+    fn from(error: oriole_link::LinkError) -> Failed {
+        Failed::Stage { code: error.code, statement: None, message: error.message }
+    }
+}
+
 /// Runs a stage of a pure crate. A panic of the stage becomes an internal error, which is memoized like any other
 /// result; salsa's own unwinding, which means that the answer is no longer wanted, goes on untouched.
 pub(crate) fn guarded<T>(stage: &'static str, run: impl FnOnce() -> Result<T, Failed>) -> Staged<T> {

@@ -10,7 +10,7 @@ use oriole_inputs::{Config, Database, SourceFile};
 
 use crate::driver::{checked, failures, warm};
 use crate::failure::{Failed, at_start};
-use crate::graph;
+use crate::{files, modules};
 
 /// What of a file cannot be compiled, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,13 +44,13 @@ pub fn lacking(
     let mut all: Vec<Lacking> = Vec::new();
     let mut known: BTreeMap<(Code, String), usize> = BTreeMap::new();
     for (at, failed) in failures(db, file, config) {
-        let unit = graph::split_file(db, file)[at];
+        let unit = files::split_file(db, file)[at];
         // A function whose callee cannot be compiled says nothing: the callee does.
         for refusal in failed.refusals() {
             let next = all.len();
             match *known.entry((refusal.code, refusal.message.clone())).or_insert(next) {
                 at if at == next => all.push(Lacking {
-                    first: refusal.diagnostic(graph::source_map(db, unit)).shifted(unit.start(db)),
+                    first: refusal.diagnostic(files::source_map(db, unit)).shifted(unit.start(db)),
                     function: Some(unit.name(db).to_string()),
                     places: refusal.count,
                     functions: 1,
@@ -62,7 +62,8 @@ pub fn lacking(
             }
         }
     }
-    if let (true, Err(Failed::Stage { code, message, .. })) = (all.is_empty(), graph::cubin(db, file, config))
+    if let (true, Err(Failed::Stage { code, message, .. })) =
+        (all.is_empty(), modules::cubin(db, file, config))
     {
         let first = at_start(*code, message.clone());
         all.push(Lacking { first, function: None, places: 1, functions: 0 });

@@ -1,29 +1,36 @@
 //! The query graph: one tracked function for each stage or group of phases, and what a driver needs round them.
 //!
-//! It is here so that the whole answer to "what runs again after this edit?" can be read on one page, [`graph`]. The
-//! stages themselves are in the pure crates; no pass, no rule of PTX, no file access and no rendering may enter.
+//! What each query may read is what it calls. Everything is keyed by a unit, or by a unit and a configuration, and no value holds a file
+//! position, so an edit reaches what it means to and nothing else; `docs/edits.md` has the table of edits and the queries that they run,
+//! and the tests read it from there. A new read needs an answer to: which edit will now run the query again? Take the narrowest query that
+//! serves.
+//!
+//! Queries are in the order from text to container, and a file calls only files above it: [`files`], [`calls`], [`configuration`],
+//! [`checks`], [`functions`], [`images`], [`debug`], [`modules`]. Below them are what asks: [`driver`] and [`view`]. The stages themselves
+//! are in the pure crates; no pass, no rule of PTX, no file access and no rendering may enter.
 
+pub mod calls;
+pub mod checks;
+pub mod configuration;
 pub mod debug;
-pub mod debugger;
 pub mod driver;
 pub mod failure;
-pub mod graph;
+pub mod files;
+pub mod functions;
+pub mod images;
 mod lacking;
-pub mod link;
-pub mod module;
+pub mod modules;
 mod progress;
-mod relocatable;
-mod separate;
 mod stage;
 mod stored;
 pub mod view;
 mod weight;
 
 pub use driver::{
-    Compiled, compile, compile_watched, diagnostics, diagnostics_for, encoding_diagnostic, leaves_open,
-    place_of, replaced_target, stand_in_diagnostic, target_chip, target_diagnostics, warm,
+    compile, compile_watched, diagnostics, diagnostics_for, encoding_diagnostic, leaves_open, place_of,
+    replaced_target, stand_in_diagnostic, target_chip, target_diagnostics, warm,
 };
 pub use failure::{Failed, Staged, Static};
 pub use lacking::{Lacking, lacking};
 pub use progress::Progress;
-pub use stored::BUILD;
+pub use stored::{BUILD, Compiled};

@@ -5,20 +5,18 @@
 //! facts. The key of a file holds its text; it is asked by the driver, outside of all queries, so that no query depends on
 //! more than before. What cannot be compiled is never kept, nor is a file about which there is something to say.
 
-use oriole_diagnostics::Code;
+use oriole_diagnostics::{Code, Diagnostic};
 use oriole_hir::Body;
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
-use oriole_pipeline::image::LinkedFunction;
+use oriole_pipeline::LinkedFunction;
 use oriole_store::{Cache, Key, KeyBuilder, Mode};
-use oriole_syntax::UnitKind;
 use triomphe::Arc;
 
-use crate::driver::Compiled;
+use crate::configuration;
 use crate::failure::{Failed, Staged, at_start};
-use crate::graph;
 
 /// What is kept, and how it is written. To be changed with the meaning of the bytes, where the build does not tell.
-const SCHEMA: &str = "linked function, 1";
+const SCHEMA: &str = "linked function, 2";
 
 /// The same for routines and functions of the compiler; their texts are part of the build.
 const ROUTINE_SCHEMA: &str = "routine, 1";
@@ -35,34 +33,32 @@ pub const BUILD: &str = env!("ORIOLE_BUILD");
 /// The start of a key: what everything that is compiled for a configuration depends on.
 fn start(db: &dyn Db, config: Config, schema: &str) -> KeyBuilder {
     let mut key = KeyBuilder::new(schema, BUILD);
-    key.with(&graph::chip_info(db, config))
-        .with(&graph::lower_options(db, config))
-        .with(&graph::pass_options(db, config))
-        .with(&graph::order_options(db, config))
-        .with(&graph::allocate_options(db, config))
-        .with(&graph::select_options(db, config))
-        .with(&graph::finish_options(db, config));
+    key.with(&configuration::chip_info(db, config))
+        .with(&configuration::lower_options(db, config))
+        .with(&configuration::pass_options(db, config))
+        .with(&configuration::order_options(db, config))
+        .with(&configuration::allocate_options(db, config))
+        .with(&configuration::select_options(db, config))
+        .with(&configuration::finish_options(db, config));
     key
 }
 
-/// The key of a function.
-fn key<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config, body: &Body) -> Key {
-    let mut key = start(db, config, SCHEMA);
-    // What flows down to a function from the kernels that reach it.
-    let budget =
-        (unit.kind(db) == UnitKind::Function).then(|| graph::register_budget(db, unit, config)).flatten();
-    key.with(&graph::lowering(db, unit.file(db), config)).with(&budget).with(body).finish()
-}
-
-/// The function under its key, or what `compile` gives.
+/// The function under its key, or what `compile` gives. `budget` is the most registers that the kernels which reach it leave a function;
+/// a kernel has none.
 pub(crate) fn encoded<'db>(
     db: &'db dyn Db,
     unit: FunctionUnit<'db>,
     config: Config,
     body: &Body,
+    budget: impl FnOnce() -> Option<u16>,
     compile: impl FnOnce() -> Staged<LinkedFunction>,
 ) -> Staged<LinkedFunction> {
-    kept(db, || key(db, unit, config, body), compile)
+    let key = || {
+        let mut key = start(db, config, SCHEMA);
+        let budget = budget();
+        key.with(&configuration::lowering(db, unit.file(db), config)).with(&budget).with(body).finish()
+    };
+    kept(db, key, compile)
 }
 
 /// The routine of the compiler or function of its library under its key, or what `compile` gives.
@@ -94,6 +90,15 @@ fn kept(
     }
 }
 
+/// What compiling a file gives.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Compiled {
+    /// The container; `None` if there are errors.
+    pub cubin: Option<triomphe::Arc<Vec<u8>>>,
+    /// All diagnostics, in file order.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
 /// The cubin of a whole file under its key, or what `compile` gives.
 pub(crate) fn whole_file(
     db: &dyn Db,
@@ -105,7 +110,7 @@ pub(crate) fn whole_file(
     // By the hashes of its units, which are the file when joined: an edit changes one of them.
     let unit = |text: &str| KeyBuilder::new(UNIT_SCHEMA, BUILD).with(text).finish().0;
     let mut key = start(db, config, FILE_SCHEMA);
-    key.with(&graph::debug_options(db, config));
+    key.with(&configuration::debug_options(db, config));
     for piece in file.cut(db).pieces() {
         key.with(piece.source.digest(unit));
     }

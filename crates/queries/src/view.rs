@@ -5,20 +5,15 @@ use oriole_cubin::{Header, KernelImage, OpaqueKind, ParameterSpace};
 use oriole_diagnostics::Diagnostic;
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
 use oriole_latency::Model;
-use oriole_ori::Function;
-use oriole_pipeline::{Decision, Explained, Group, Phase, Profile};
+use oriole_ori::{Assignment, Function};
+use oriole_pipeline::{Context, Decision, Decisions, Explained, Group, ORI_GROUPS, Phase, Profile, Settings};
 use oriole_ptx::Type;
 use oriole_sass::form::Table;
 use oriole_syntax::UnitKind;
 
-use crate::driver::is_emitted;
 use crate::failure::{Failed, Staged, Static};
-use crate::{graph, stage};
-
-/// The units with code, in file order.
-pub fn code_units(db: &dyn Db, file: SourceFile) -> Vec<FunctionUnit<'_>> {
-    graph::split_file(db, file).iter().copied().filter(|unit| unit.has_code(db)).collect()
-}
+use crate::stage::{copied, handed_on, pass_settings, settings};
+use crate::{calls, configuration, files, functions, images, stage};
 
 /// What a kernel or function of a compiled module needs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,12 +46,12 @@ pub struct Resources {
 /// Unwinds with [`salsa::Cancelled`] if a write is waiting.
 pub fn resources(db: &dyn Db, file: SourceFile, config: Config) -> Vec<Resources> {
     let mut all = Vec::new();
-    for unit in code_units(db, file) {
+    for unit in files::code_units(db, file) {
         let is_kernel = unit.kind(db) == UnitKind::Entry;
         if !is_emitted(db, file, config, unit) {
             continue;
         }
-        let Ok(linked) = graph::encoded(db, unit, config) else { continue };
+        let Ok(linked) = functions::encoded(db, unit, config) else { continue };
         let mut needs = Resources {
             name: unit.name(db).to_string(),
             is_kernel,
@@ -69,7 +64,7 @@ pub fn resources(db: &dyn Db, file: SourceFile, config: Config) -> Vec<Resources
             barriers: 0,
             headers: [0; 3],
         };
-        if is_kernel && let Ok(image) = graph::kernel_image(db, unit, config) {
+        if is_kernel && let Ok(image) = images::kernel_image(db, unit, config) {
             needs.registers = image.registers;
             needs.stack_bytes = image.stack_size;
             needs.shared_bytes = image.shared_size.unwrap_or(0);
@@ -81,9 +76,17 @@ pub fn resources(db: &dyn Db, file: SourceFile, config: Config) -> Vec<Resources
     all
 }
 
+/// Whether the container has code of a unit of its own, or in that of a kernel: all of it where functions have
+/// sections of their own.
+fn is_emitted<'db>(db: &'db dyn Db, file: SourceFile, config: Config, unit: FunctionUnit<'db>) -> bool {
+    unit.kind(db) == UnitKind::Entry
+        || configuration::lowering(db, file, config).separate()
+        || calls::is_reached(db, file, unit)
+}
+
 /// How many headers of textures, of samplers and of surfaces a kernel has.
 fn count_headers(db: &dyn Db, file: SourceFile, image: &KernelImage) -> [usize; 3] {
-    let types = graph::module_data(db, file).iter().map(|variable| variable.info.ty);
+    let types = images::module_data(db, file).iter().map(|variable| variable.info.ty);
     let of_module: Vec<OpaqueKind> = types.filter_map(Type::opaque_kind).collect();
     let kind = |header| match header {
         Header::Module(index) => of_module.get(index).copied(),
@@ -109,7 +112,24 @@ pub fn ori_after<'db>(
     config: Config,
     phase: &'static Phase,
 ) -> Staged<Function> {
-    stage::until(db, unit, config, phase)
+    let before = match phase.group {
+        Group::Early => Some(functions::bridged(db, unit, config)),
+        Group::SsaEarly => Some(functions::early(db, unit, config)),
+        Group::SsaMid => Some(functions::ssa_early(db, unit, config)),
+        Group::SsaLate => Some(functions::ssa_mid(db, unit, config)),
+        Group::Legal => Some(functions::ssa_late(db, unit, config)),
+        _ => None,
+    };
+    let before = before.map(copied).transpose()?;
+    let body = files::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
+    let settings = Settings {
+        lower: configuration::lowering(db, unit.file(db), config),
+        ..pass_settings(db, config, phase.group)
+    };
+    stage::run(db, config, phase.group.name(), &settings, |context| {
+        let before = before.map_or_else(|| oriole_pipeline::raw(body, context), Ok)?;
+        oriole_pipeline::run_part(phase, before, context)
+    })
 }
 
 /// A unit's Ori at one moment.
@@ -129,7 +149,30 @@ pub struct Snapshot {
 /// # Panics
 /// Unwinds with [`salsa::Cancelled`] if a write is waiting.
 pub fn history<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Vec<Snapshot>> {
-    stage::history(db, unit, config)
+    let body = files::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
+    let lower = configuration::lowering(db, unit.file(db), config);
+    let raw_settings = Settings { lower, ..settings() };
+    let raw = stage::run(db, config, "raw", &raw_settings, |context| oriole_pipeline::raw(body, context))?;
+    let mut history = vec![Snapshot { phase: None, text: raw.to_string() }];
+    let mut function = handed_on(raw);
+    // That nothing is left to do is no change.
+    let text_of = |function: &Function| Function { at_fixed_point: false, ..function.clone() }.to_string();
+    for group in ORI_GROUPS {
+        let settings = Settings { lower, ..pass_settings(db, config, group) };
+        // Between groups numbers change, which is no phase's doing.
+        let mut before = text_of(&function);
+        let after = stage::run(db, config, group.name(), &settings, |context| {
+            oriole_pipeline::run_watched(group, function, context, &mut |phase, function| {
+                let text = text_of(function);
+                if text != before {
+                    before.clone_from(&text);
+                    history.push(Snapshot { phase: Some(phase), text });
+                }
+            })
+        })?;
+        function = handed_on(after);
+    }
+    Ok(triomphe::Arc::new(history))
 }
 
 /// The profile that a report phase prints.
@@ -143,11 +186,25 @@ pub fn profile<'db>(
     phase: &'static Phase,
 ) -> Staged<Profile> {
     if phase.group == Group::Allocated {
-        let allocated = graph::allocated(db, unit, config).as_ref().map_err(Clone::clone)?;
-        return stage::profile(db, unit, config, &allocated.function, Some(&allocated.assignment));
+        let allocated = functions::allocated(db, unit, config).as_ref().map_err(Clone::clone)?;
+        return profile_of(db, unit, config, &allocated.function, Some(&allocated.assignment));
     }
-    let function = stage::until(db, unit, config, phase)?;
-    stage::profile(db, unit, config, &function, None)
+    let function = ori_after(db, unit, config, phase)?;
+    profile_of(db, unit, config, &function, None)
+}
+
+/// The profile of a function, with the registers that it was given or none.
+fn profile_of<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    config: Config,
+    function: &Function,
+    assignment: Option<&Assignment>,
+) -> Staged<Profile> {
+    let body = files::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
+    stage::run(db, config, "profile", &settings(), |context| {
+        Ok(oriole_pipeline::profile(body, function, assignment, context))
+    })
 }
 
 /// Why each machine instruction of a unit has its form, block by block as selection gives them.
@@ -159,8 +216,9 @@ pub fn explained<'db>(
     unit: FunctionUnit<'db>,
     config: Config,
 ) -> Staged<Vec<Vec<Explained>>> {
-    let allocated = graph::allocated(db, unit, config).as_ref().map_err(Clone::clone)?;
-    stage::explained(db, config, allocated)
+    let allocated = functions::allocated(db, unit, config).as_ref().map_err(Clone::clone)?;
+    let settings = Settings { select: configuration::select_options(db, config), ..settings() };
+    stage::run(db, config, "explained", &settings, |context| Ok(oriole_pipeline::explain(allocated, context)))
 }
 
 /// What the passes decided about a unit before allocation, in the order of its statements: the stages run once more.
@@ -168,7 +226,23 @@ pub fn explained<'db>(
 /// # Errors
 /// As [`ori_after`].
 pub fn decisions<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Vec<Decision>> {
-    stage::decisions(db, unit, config)
+    let body = files::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
+    let decisions = Decisions::default();
+    let mut function: Option<Function> = None;
+    for group in ORI_GROUPS {
+        let settings = Settings {
+            lower: configuration::lowering(db, unit.file(db), config),
+            ..pass_settings(db, config, group)
+        };
+        let before = function.take();
+        let after = stage::run(db, config, group.name(), &settings, |context| {
+            let context = &Context { decisions: Some(&decisions), ..*context };
+            let before = before.map_or_else(|| oriole_pipeline::raw(body, context), Ok)?;
+            oriole_pipeline::run(group, before, context)
+        })?;
+        function = Some(handed_on(after));
+    }
+    Ok(triomphe::Arc::new(decisions.into_sorted()))
 }
 
 /// What is known of the times of a configuration's chip.
@@ -176,7 +250,7 @@ pub fn decisions<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) 
 /// # Errors
 /// There is no table for the chip.
 pub fn latencies(db: &dyn Db, config: Config) -> Staged<Static<Model>> {
-    graph::latency_model(db, graph::chip_key(db, config)).clone()
+    configuration::latency_model(db, configuration::chip_key(db, config)).clone()
 }
 
 /// The forms of a configuration's chip.
@@ -184,11 +258,11 @@ pub fn latencies(db: &dyn Db, config: Config) -> Staged<Static<Model>> {
 /// # Errors
 /// There is no table for the chip.
 pub fn forms(db: &dyn Db, config: Config) -> Staged<Static<Table>> {
-    graph::forms(db, graph::chip_key(db, config)).clone()
+    configuration::forms(db, configuration::chip_key(db, config)).clone()
 }
 
 /// A failure about a unit as diagnostics, their spans counted from the start of the file; none if the file's diagnostics say it.
 pub fn diagnostics<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, failed: &Failed) -> Vec<Diagnostic> {
-    let found = failed.diagnostics(graph::source_map(db, unit)).into_iter();
+    let found = failed.diagnostics(files::source_map(db, unit)).into_iter();
     found.map(|diagnostic| diagnostic.shifted(unit.start(db))).collect()
 }

@@ -5,20 +5,18 @@
 use std::mem::size_of;
 
 use oriole_cubin::KernelImage;
-use oriole_hir::Declared;
+use oriole_hir::{Body, Declared, SourceMap};
 use oriole_inputs::FunctionUnit;
+use oriole_link::debug_info::{CodePlaces, DebugParts, KernelLines};
 use oriole_ori::{Function, Instruction, MachineFunction, MachineInstruction};
 use oriole_pipeline::Allocated;
+use oriole_pipeline::LinkedFunction;
 use oriole_pipeline::facts::FunctionFacts;
-use oriole_pipeline::image::LinkedFunction;
 use oriole_syntax::{NodeOrToken, Parse};
 
-use crate::debug::KernelLines;
-use crate::debugger::{CodePlaces, DebugParts};
 use crate::failure::Staged;
-use crate::module::Resolution;
 
-fn list<T>(list: &[T]) -> usize {
+pub(crate) fn list<T>(list: &[T]) -> usize {
     size_of_val(list)
 }
 
@@ -51,9 +49,8 @@ pub(crate) fn declared(declared: &std::sync::Arc<[Declared]>) -> usize {
     list(declared)
 }
 
-pub(crate) fn resolution(resolution: &Resolution) -> usize {
-    let map = &*resolution.source_map;
-    let body = resolution.body.as_deref().map_or(0, |body| {
+pub(crate) fn resolved(body: Option<&Body>, map: &SourceMap) -> usize {
+    let body = body.map_or(0, |body| {
         let operands = |statement: &oriole_hir::Statement| match statement {
             oriole_hir::Statement::Instruction(instruction) => list(&instruction.operands),
             _ => 0,
@@ -64,11 +61,7 @@ pub(crate) fn resolution(resolution: &Resolution) -> usize {
             + body.variables.len() * size_of::<oriole_hir::Variable>()
     });
     let names = map.registers.values().map(|name| size_of_val(name) + name.0.len()).sum::<usize>();
-    body + list(&map.instructions)
-        + list(&map.statements)
-        + names
-        + list(&map.lines)
-        + list(&resolution.diagnostics)
+    body + list(&map.instructions) + list(&map.statements) + names + list(&map.lines)
 }
 
 fn ori(function: &Function) -> usize {

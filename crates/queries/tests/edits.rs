@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use crate::support::{DIVISION, KERNELS, Session, cold, kernel, module};
+use expect_test::expect;
 use oriole_inputs::{Config, Database, SourceFile};
 use oriole_options::Options;
 
@@ -258,6 +259,9 @@ const KNOBS: &[Knob] = &[
     ("the level", |options| options.level = 1),
 ];
 
+/// The changes of options after which the table says what setting them back runs.
+const SET_BACK: &[&str] = &["an optimization knob", "a selection knob", "the level"];
+
 /// All edits in one session; after each the module is put back as it was, which is an edit, too.
 #[test]
 fn edits_run_what_the_table_says() {
@@ -288,6 +292,9 @@ fn edits_run_what_the_table_says() {
         differing += &differences(name, &session, "sm_90");
         session.config.update(&mut session.db, &Options::default());
         assert!(session.compile() == first, "back from `{name}`");
+        if SET_BACK.contains(name) {
+            differing += &differences(&format!("{name}, set back"), &session, "sm_90");
+        }
         session.executed();
     }
     differing += &edits_with(&mut session, &with_a_launch(), &Options::default(), LAUNCHING);
@@ -366,6 +373,50 @@ fn edits_with(session: &mut Session, base: &str, options: &Options, edits: &[Edi
     session.compile();
     session.executed();
     differing
+}
+
+/// More kernels than results of stages are kept for. A knob runs the stages before it only for kernels whose results were dropped, and an
+/// edit runs nothing for any other kernel.
+#[test]
+fn six_hundred_kernels() {
+    let kernels: String = (0..600)
+        .map(|at| {
+            format!(
+                ".visible .entry k{at}(.param .u64 p)\n{{\n\t.reg .b64 %rd1;\n\tld.param.u64 %rd1, [p];\n\tst.global.u32 [%rd1], {at};\n\tret;\n}}\n"
+            )
+        })
+        .collect();
+    let text = format!(".version 8.0\n.target sm_90\n.address_size 64\n{kernels}");
+    let mut session = Session::new(&text);
+    session.compile();
+    let counts = |session: &Session| -> Vec<String> {
+        let executed = session.executed();
+        let count = |query: &&str| {
+            executed.iter().filter(|row| row.0.query == *query).map(|row| row.1).sum::<usize>()
+        };
+        CHAIN
+            .iter()
+            .map(|query| format!("{query} {}", count(query)))
+            .filter(|row| !row.ends_with(" 0"))
+            .collect()
+    };
+    session.executed();
+    session.edit(&text.replace("[%rd1], 300;", "[%rd1], 301;"));
+    session.compile();
+    let after_an_edit = counts(&session);
+    let mut options = Options::default();
+    options.set("stall-cap", "14").expect("a knob");
+    session.config.update(&mut session.db, &options);
+    session.compile();
+    let after_a_knob = counts(&session);
+    session.config.update(&mut session.db, &Options::default());
+    session.compile();
+    let set_back = counts(&session);
+    expect![[r#"
+        ["bridged 1", "early 1", "ssa_early 1", "ssa_mid 1", "ssa_late 1", "legal 1", "allocated 1", "selected 1", "finished 1", "encoded 1"]
+        ["finished 600"]
+        []
+    "#]].assert_eq(&format!("{after_an_edit:?}\n{after_a_knob:?}\n{set_back:?}\n"));
 }
 
 /// Types something into `k7` and deletes it: nothing of the back end runs for another kernel.

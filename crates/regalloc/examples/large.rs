@@ -1,4 +1,4 @@
-//! Time of allocation for large functions, to see that it grows with the size only; the checker runs apart and is not
+//! Allocation time of large functions, to check that it is linear in the size; the checker runs separately and is not
 //! counted. Nothing is asserted about time.
 //!
 //! `cargo run --release -p oriole-regalloc --example large`
@@ -21,7 +21,7 @@ fn add(d: Value, a: Value, b: Value) -> Instruction {
     instruction
 }
 
-/// One block: each instruction adds an old value to the last one.
+/// One block: each instruction adds an old value to the last result.
 fn straight(count: usize, window: usize) -> Function {
     let mut function = Function { is_entry: true, ..Function::default() };
     let values: Vec<Value> = (0..count).map(|_| function.new_value(File::R, None)).collect();
@@ -38,7 +38,7 @@ fn straight(count: usize, window: usize) -> Function {
     function
 }
 
-/// A ladder of blocks, each skipped or not, with values live all the way.
+/// A ladder of blocks, each conditional, with values live throughout.
 fn ladder(count: usize, carried: usize) -> Function {
     let mut function = Function { is_entry: true, ..Function::default() };
     let values: Vec<Value> = (0..carried).map(|_| function.new_value(File::R, None)).collect();

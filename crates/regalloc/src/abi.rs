@@ -1,5 +1,5 @@
-//! The calling convention of device functions: which registers carry words, which survive a call, and how the
-//! operands of calls, returns and parameters are bound to them.
+//! The calling convention of device functions: argument registers, callee-saved registers, and the binding of the
+//! operands of calls, returns and parameters to them.
 
 use crate::AllocateError;
 use crate::set::RegisterSet;
@@ -13,25 +13,24 @@ use typed_index_collections::TiVec;
 
 /// The stack pointer.
 pub const STACK_POINTER: u8 = 1;
-/// Where the stack pointer was when the frame was made, in functions that take more from the stack. No argument, no
-/// return address and no routine is there, and functions keep it for each other.
+/// Old stack pointer at frame creation, in functions that allocate stack memory dynamically. It is no argument,
+/// return address or routine register, and it is callee-saved.
 pub const FRAME_POINTER: u8 = 23;
 /// The first of the two registers with the return address.
 pub const RETURN_ADDRESS: u8 = 20;
-/// The register in which a routine is told where to go back: an offset from the start of the kernel, in the low word of a
-/// pair. The routine makes the high word, which is zero, itself.
+/// Register that passes the return offset to a routine: an offset from the start of the kernel, in the low word of a
+/// pair. The routine sets the high word to zero itself.
 pub const ROUTINE_RETURN: u8 = 2;
 /// First register of parameters and results.
 const FIRST_WORD: u8 = 4;
-/// One past the last.
+/// One past the last argument register.
 const LAST_WORD: u8 = 16;
-/// First convergence barrier that a function must give back as it found it.
+/// First callee-saved convergence barrier.
 pub const FIRST_SAVED_BARRIER: u8 = 6;
-/// First uniform register that a function must give back as it found it.
+/// First callee-saved uniform register.
 pub const FIRST_SAVED_UNIFORM: u8 = 36;
 
-/// General registers that a function must give back as it found them: R2, R16 to R31, then the upper four of each
-/// eight from R32 on.
+/// Callee-saved general registers: R2, R16 to R31, then the upper four of each eight from R32 on.
 pub fn saved() -> RegisterSet {
     let mut set = RegisterSet::range(16, 32);
     set.insert(2);
@@ -43,7 +42,7 @@ pub fn saved() -> RegisterSet {
     set
 }
 
-/// What a call by this convention may overwrite.
+/// Registers that a call by this convention may clobber.
 pub fn clobbers() -> [u64; 4] {
     let mut words = [0u64; 4];
     let saved = saved();
@@ -55,7 +54,7 @@ pub fn clobbers() -> [u64; 4] {
     words
 }
 
-/// The lowest free aligned registers for a group of words, those below being filled later. `None` if it goes on the
+/// The lowest free aligned registers for a group of words; later groups fill the holes. `None` if it goes on the
 /// stack.
 fn place(taken: &mut RegisterSet, words: usize) -> Option<u8> {
     let align = words.next_power_of_two().min(4) as u8;
@@ -77,8 +76,8 @@ fn words(source: &Source) -> usize {
     }
 }
 
-/// Puts the operands of a call, a return or of parameters into the registers of the convention, those that want none
-/// themselves.
+/// Binds the operands of a call, a return or of parameters to the registers of the convention, unless they are bound
+/// already.
 fn bind_operands(instruction: &mut Instruction) -> Result<(), AllocateError> {
     let too_many = || AllocateError::Input("more argument words than registers".into());
     let mut taken = RegisterSet::default();
@@ -93,7 +92,7 @@ fn bind_operands(instruction: &mut Instruction) -> Result<(), AllocateError> {
     Ok(())
 }
 
-/// Where to go back: a pair for functions, one word for routines.
+/// Return address: a pair for functions, one word for routines.
 struct ReturnAddress {
     words: oriole_ori::Values,
     register: u8,
@@ -116,8 +115,8 @@ impl ReturnAddress {
     }
 }
 
-/// Binds calls, returns and parameters to the registers of the convention where the operands do not say which
-/// registers they want, and lets functions carry their return address as a value.
+/// Binds calls, returns and parameters to the registers of the convention unless the operands have fixed registers,
+/// and makes the return address of functions a value.
 ///
 /// # Errors
 /// Words that do not fit into registers: they must have been stored to the stack before.
@@ -148,7 +147,7 @@ pub fn bind(function: &mut Function, files: &RegisterFiles) -> Result<(), Alloca
                     });
                     let outside = shape.callee.is_some_and(|c| external[c]);
                     if indirect || outside {
-                        // Where the address of the callee is put.
+                        // The registers of the callee's address.
                         shape.clobbers[0] |= 0b1100;
                     }
                     shape.clobbers[0] |= 0b11 << RETURN_ADDRESS;

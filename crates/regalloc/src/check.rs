@@ -1,12 +1,12 @@
-//! The allocation checker. It walks the allocated function with, for each physical place (registers of all files,
-//! words of the spill area), the set of values that the place is known to hold, joins paths by intersection, and
-//! looks at every operand: does its register hold the value that the input names there, and are tuples aligned, side
-//! by side, and where a convention wants them?
+//! The allocation checker. It walks the allocated function with, for each physical location (registers of all files,
+//! words of the spill area), the set of values that it is known to hold, joins paths by intersection, and checks
+//! every operand: its register must hold the value that the input names there, and tuples must be aligned,
+//! consecutive, and where a convention requires them.
 //!
-//! What is rearranged after expansion has a check of its own ([`moved`]).
+//! Rewrites after expansion have a check of their own ([`moved`]).
 //!
-//! It shares nothing with the allocator but the data types and the calling convention. It believes two things only:
-//! which instructions the allocator says it put in, and which input value a new value is; both are verified as it goes.
+//! It shares only the data types and the calling convention with the allocator. It trusts two claims only, and
+//! verifies both on the way: which instructions the allocator inserted, and which input value a new value stands for.
 
 mod granted;
 mod inserted;
@@ -27,32 +27,32 @@ use smallvec::SmallVec;
 use std::fmt;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// What is wrong, by the categories of a register-allocation verifier.
+/// Kinds of violations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum ProblemKind {
-    /// A reload reads a slot that nothing was stored to.
+    /// A reload from a slot that was never stored to.
     RefillUninitialized,
-    /// A reload's slot holds, but not the value that is wanted.
+    /// The slot of a reload has content, but not the wanted value.
     MissingSpill,
-    /// A predicate that was put into a general register comes back as another one.
+    /// A predicate that was spilled to a general register is reloaded as another one.
     PredicateRefill,
-    /// The general register that a predicate was put into was overwritten.
+    /// The general register of a spilled predicate was overwritten.
     PredicateBaseDestroyed,
     /// A source was defined in the input and is not in its register.
     Uninitialized,
-    /// The old value of a guarded result is not where the result goes.
+    /// The old value of a guarded result is not in the result's register.
     OldValueDestroyed,
     /// Results overlap.
     ExtraDefinition,
-    /// A value was made again by an instruction that does not make it.
+    /// A value was rematerialized by an instruction that does not compute it.
     Rematerialization,
     /// An instruction of the input is missing or changed.
     InstructionLost,
-    /// A register is missing, misaligned, not adjacent, not the one that a convention wants, or not writable.
+    /// A register is missing, misaligned, not adjacent, not the one of a convention, or not writable.
     Constraint,
 }
 
-/// A mistake and where it shows.
+/// A violation and its location.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
     /// Category.
@@ -71,23 +71,23 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What a place can be known to hold.
+/// Known contents of a location.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 enum Token {
     /// The value.
     Value(Value),
     /// A predicate as a word: not zero for true.
     Word(Value),
-    /// What a certain instruction without register operands makes: its key and which component.
+    /// Result of an instruction without register operands: its key and the component.
     Made(u32, u8),
 }
 
-/// What a reload of a slot that holds nothing brings.
+/// Result of a reload from an empty slot.
 const NOTHING: Token = Token::Made(u32::MAX, 0);
 
 type Tokens = SmallVec<[Token; 2]>;
 
-/// A physical place.
+/// A physical location.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 enum Place {
     Register(File, u8),
@@ -97,11 +97,11 @@ enum Place {
 
 #[derive(Clone, Default, Debug)]
 struct State {
-    /// What places hold; a place that holds nothing known is not listed (a slot is, once stored to).
+    /// Contents of locations; a location without known contents is not listed (a slot is, once stored to).
     places: FxHashMap<Place, Tokens>,
     /// Places that may hold a value: all that do, and some that did.
     holders: FxHashMap<Value, SmallVec<[Place; 2]>>,
-    /// Values that were defined on some way here. Any place holds the others, because nothing is known of them.
+    /// Values that were defined on some path here. Any location may hold the others, since they are undefined.
     defined: FxHashSet<Value>,
 }
 
@@ -167,7 +167,7 @@ impl State {
     fn meet(&mut self, other: &State) -> bool {
         let mut changed = false;
         let mut added: Vec<(Place, Token)> = Vec::new();
-        // What only the other path knows stays if the value is unknown here.
+        // Contents known on the other path only stay if the value is undefined here.
         for (place, tokens) in &other.places {
             for token in tokens {
                 if owner(token).is_some_and(|v| self.is_undefined(v))
@@ -200,7 +200,8 @@ impl State {
     }
 }
 
-/// Checks an allocation for a chip against its input. No problem means that every instruction reads and writes what it did.
+/// Checks an allocation for a chip against its input. No problem means that every instruction reads and writes the
+/// same values as before.
 pub fn check(chip: Chip, input: &Prepared, allocation: &Allocation) -> Vec<Problem> {
     let mut checker = Checker {
         input: &input.function,
@@ -220,7 +221,7 @@ pub fn check(chip: Chip, input: &Prepared, allocation: &Allocation) -> Vec<Probl
     checker.problems
 }
 
-/// Instructions that make a value without reading a register, by what they make.
+/// Instructions that define a value without reading a register, by their results.
 struct Rematerializations {
     keys: FxHashMap<String, u32>,
     /// Values whose only definition is such an instruction: key, component.
@@ -291,7 +292,7 @@ impl Rematerializations {
     }
 }
 
-/// The register that a value is said to be in.
+/// The register that the allocation gives a value.
 fn place_of(allocation: &Allocation, v: Value) -> Option<Place> {
     let register = allocation.assignment.registers.get(v).copied().flatten()?;
     Some(Place::Register(allocation.function.file(v), register))
@@ -316,7 +317,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A function leaves to its callers the uniform registers that survive a call.
+    /// A function must not write callee-saved uniform registers.
     fn uniforms_of_callers(&mut self) {
         if self.allocation.function.is_entry {
             return;
@@ -377,7 +378,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The graph is that of the input but for blocks on edges.
+    /// Checks that the graph is that of the input except for edge blocks.
     fn edges(&mut self, cfg: &Cfg) {
         self.report = true;
         let through = |this: &Self, b: BlockId| match this.allocation.blocks.get(b) {
@@ -449,7 +450,7 @@ impl Checker<'_> {
         }
     }
 
-    /// An instruction of the input: same operation, same values, each where it is said to be.
+    /// Checks an instruction of the input: same operation, same values, each in its assigned location.
     fn original(&mut self, old: &Instruction, new: &Instruction, state: &mut State) {
         if old.opcode != new.opcode || old.mods != new.mods || old.guard.is_some() != new.guard.is_some() {
             return self.problem(ProblemKind::InstructionLost, || {
@@ -485,7 +486,7 @@ impl Checker<'_> {
         self.results(old, new, state);
     }
 
-    /// The values of a source, each in the register that now names it.
+    /// Checks the values of a source, each in its register now.
     fn source(&mut self, old: &Source, new: &Source, state: &mut State) {
         match (&old.kind, &new.kind) {
             (SourceKind::Values(x), SourceKind::Values(y)) => self.tuple(x, y, old.fixed, state),
@@ -517,7 +518,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What a call overwrites holds no value any more.
+    /// Registers that a call clobbers hold no value any more.
     fn clobber(&self, call: &CallShape, opcode: Opcode, state: &mut State) {
         let mut forget = |file: File, register: u8| state.set(Place::Register(file, register), Tokens::new());
         for r in 0..self.files.general.count {
@@ -584,7 +585,8 @@ impl Checker<'_> {
         }
     }
 
-    /// What a copy within a file brings along: its result shares the register of its source as long as both hold the same.
+    /// Contents that a copy within a file carries: its result may share the register of its source as long as both
+    /// hold the same.
     fn copied(&self, new: &Instruction, state: &State) -> Tokens {
         let from = new.sources.first().and_then(Source::as_plain_value);
         let plain = new.opcode == Opcode::Pseudo(Pseudo::Copy) && new.guard.is_none();
@@ -596,14 +598,14 @@ impl Checker<'_> {
         }
     }
 
-    /// True at a product of matrices of doubles, of which the widest left factor has its own alignment.
+    /// True for an f64 MMA, whose widest left factor has its own alignment.
     fn multiplies_doubles(&self) -> bool {
         let (block, index) = self.at;
         let instruction = self.allocation.function.block(block).instructions.get(index);
         instruction.is_some_and(|instruction| instruction.opcode == Opcode::Sass(Op::DMMA))
     }
 
-    /// Registers of a tuple: one after the other, aligned, and where a convention wants them.
+    /// Checks the registers of a tuple: consecutive, aligned, and where a convention requires them.
     fn shape(&mut self, values: &[Value], fixed: Option<u8>) {
         let Some(&first) = values.first() else { return };
         let Some(Place::Register(file, base)) = self.place(first) else {
@@ -668,8 +670,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Copies of many values: what is left of the instruction moves contents; then wherever a source is, the
-    /// destination is too.
+    /// Parallel copies: the remaining copies move contents; then each destination is wherever its source is.
     fn parallel(&mut self, old: &Instruction, new: &Instruction, state: &mut State) {
         let mut moved = Vec::new();
         for (d, s) in new.destinations.iter().zip(&new.sources) {
@@ -692,7 +693,7 @@ impl Checker<'_> {
         for (to, tokens) in moved {
             state.set(to, tokens);
         }
-        // Which tokens turn into which destinations.
+        // Maps tokens to the destinations that get them.
         let mut becomes: FxHashMap<Token, SmallVec<[Token; 2]>> = FxHashMap::default();
         let mut destinations: FxHashSet<Value> = FxHashSet::default();
         let mut unknown = Vec::new();

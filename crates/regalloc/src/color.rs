@@ -1,8 +1,8 @@
 //! Graph colouring for the register files whose live ranges are never split: uniform registers, uniform predicates,
-//! convergence barriers. A move would have to happen in code that only part of the warp executes.
+//! convergence barriers. A move would have to be in code that only a subset of the warp executes.
 //!
-//! Values that are adjacent in some operand (a tuple) form a bundle with one base register; an operand that wants a value in two
-//! different places gets copies. Bundles are coloured in the order of their first definition.
+//! Values that are adjacent in some operand (a tuple) form a bundle with one base register; an operand that needs a
+//! value in two registers gets copies. Bundles are coloured in the order of their first definition.
 
 mod spill;
 
@@ -30,7 +30,7 @@ pub fn color(work: &mut Work, file: File, files: &RegisterFiles) -> Result<(), A
     }
     let mut files = *files;
     if file == File::UR && !work.function.is_entry {
-        // Uniform registers that survive a call belong to the caller.
+        // Callee-saved uniform registers belong to the caller.
         files.uniform.end_usable = files.uniform.end_usable.min(abi::FIRST_SAVED_UNIFORM);
         let graph = Graph::new(work, file);
         let across = |v: &Value| graph.across_calls.get(*v).copied().unwrap_or(false);
@@ -42,7 +42,7 @@ pub fn color(work: &mut Work, file: File, files: &RegisterFiles) -> Result<(), A
         let mut bundles = bundle(work, file);
         let graph = Graph::new(work, file);
         let Err(conflicts) = assign(work, file, &files, &mut bundles, &graph) else { return Ok(()) };
-        // Of the conflict set, the half with the most interferences is spilled or rematerialized.
+        // Half of the conflict set, with the most interferences, is spilled or rematerialized.
         let mut evicted: Vec<Value> = conflicts.into_iter().filter(|v| !handled.contains(v)).collect();
         evicted.retain(|v| work.original[*v] == *v);
         evicted.sort_unstable_by_key(|v| (std::cmp::Reverse(graph.neighbors[*v].len()), *v));
@@ -55,7 +55,7 @@ pub fn color(work: &mut Work, file: File, files: &RegisterFiles) -> Result<(), A
     }
 }
 
-/// A value's bundle and its place in it.
+/// The bundle of a value and its offset there.
 struct Bundles {
     parent: TiVec<Value, Value>,
     /// Distance of the value from its parent's base, in registers.
@@ -88,7 +88,7 @@ impl Bundles {
             return false;
         }
         let (first, base) = self.find(group.values[0]);
-        // Try it on copies of the member lists, so that a failure leaves nothing behind.
+        // Try it on copies of the member lists, so that a failure changes nothing.
         let mut places: FxHashMap<i32, Value> = FxHashMap::default();
         let mut joined: Vec<(Value, i32)> = vec![(first, 0)];
         for (k, &v) in group.values.iter().enumerate() {
@@ -124,7 +124,7 @@ impl Bundles {
     }
 }
 
-/// Finds bundles; puts copies before operands that cannot join.
+/// Finds bundles; inserts copies before operands that cannot join.
 fn bundle(work: &mut Work, file: File) -> Bundles {
     let mut bundles = Bundles {
         parent: work.function.values.keys().collect(),
@@ -139,7 +139,7 @@ fn bundle(work: &mut Work, file: File) -> Bundles {
     }
     for block in work.function.block_ids() {
         let mut instructions = std::mem::take(&mut work.function.blocks[block].instructions);
-        // What stands before (false) and behind (true) an instruction, by its index.
+        // Copies before (false) and after (true) an instruction, by its index.
         let mut copies: Vec<(usize, bool, Instruction)> = Vec::new();
         for (index, instruction) in instructions.iter_mut().enumerate() {
             if !is_parallel_copy(instruction) && wants_places(&work.function, instruction, file) {
@@ -175,8 +175,8 @@ fn bundle(work: &mut Work, file: File) -> Bundles {
     bundles
 }
 
-/// Joins the values of each operand of an instruction; an operand that cannot join gets copies, which are given away:
-/// true for one that belongs behind the instruction.
+/// Joins the values of each operand of an instruction. An operand that cannot be joined gets copies, which are
+/// returned: with true for one after the instruction.
 fn join_operands(
     work: &mut Work,
     bundles: &mut Bundles,
@@ -230,7 +230,7 @@ fn join_operands(
     }
 }
 
-/// The interference graph: values that are live together, pairs that a copy joins, values that live across a call.
+/// The interference graph: interfering values, copy-related pairs, values live across calls.
 struct Graph {
     neighbors: TiVec<Value, Vec<Value>>,
     /// Pairs joined by a copy, in program order.
@@ -263,7 +263,7 @@ impl Graph {
             for (instruction, _) in instructions.iter().zip(own).rev().filter(|(_, nothing)| !**nothing) {
                 graph.step_backwards(function, file, instruction, &mut live);
             }
-            // What enters the entry block alive is unknown, but it occupies its register.
+            // Values live-in at the entry block are undefined, but occupy registers.
             if cfg.predecessors(block).is_empty() {
                 for (k, &a) in live.iter().enumerate() {
                     live[..k].iter().for_each(|&b| graph.interfere(a, b));
@@ -278,8 +278,9 @@ impl Graph {
         graph
     }
 
-    /// What a part of the warp overwrites, another part must not need any more, wherever it is: what a parted block writes
-    /// for itself is kept from all that lives across blocks, and that is kept from functions that a part calls.
+    /// Adds interference for divergent code: a subset of the warp must not overwrite values that other lanes still
+    /// need, wherever those are. Values local to a divergent block interfere with all values live across blocks, and
+    /// those interfere with the clobbers of functions called by a subset of the warp.
     fn keep_from_parts(&mut self, function: &Function, cfg: &Cfg, file: File) {
         if !matches!(file, File::UR | File::UP) || !may_write_in_parts(function, file) {
             return;
@@ -309,8 +310,8 @@ impl Graph {
         self.neighbors[b].push(a);
     }
 
-    /// Finds the order of the values. Tells of each instruction, by the order of blocks, whether it has nothing to do with
-    /// the file.
+    /// Finds the order of the values. Returns for each instruction, in block order, whether it does not affect the
+    /// file.
     fn find_order(&mut self, function: &Function, cfg: &Cfg, file: File) -> Vec<bool> {
         let mut met: TiVec<Value, bool> = ti_vec![false; function.values.len()];
         let mut changes_nothing = Vec::new();
@@ -331,8 +332,8 @@ impl Graph {
         changes_nothing
     }
 
-    /// From the values live behind an instruction to those live before it. Several results of one instruction, and old
-    /// values of partial ones, are alive with each other.
+    /// Steps from the values live after an instruction to those live before it. Several results of one instruction,
+    /// and old values of partial ones, interfere with each other.
     fn step_backwards(
         &mut self,
         function: &Function,
@@ -356,7 +357,7 @@ impl Graph {
                 self.copy_related[from].push(d);
             }
             for &other in live.iter().chain(&defined[..k]) {
-                // A copy and its source may share while both hold the same.
+                // A copy and its source may share a register while both hold the same.
                 if other != d && !(single && from == Some(other) && !partial) {
                     self.interfere(d, other);
                 }
@@ -388,8 +389,8 @@ impl Graph {
     }
 }
 
-/// True if some block behind the first copies something to the file, or calls what may write it. All other writes are where
-/// the whole warp is.
+/// True if some block after the first copies something to the file, or calls a function that may write it. All other
+/// writes are where the whole warp executes.
 fn may_write_in_parts(function: &Function, file: File) -> bool {
     let moves = [Opcode::Pseudo(Pseudo::Copy), Opcode::Sass(Op::UMOV)];
     function.blocks.iter().skip(1).flat_map(|block| &block.instructions).any(|instruction| {
@@ -399,7 +400,7 @@ fn may_write_in_parts(function: &Function, file: File) -> bool {
     })
 }
 
-/// The value that a copy gives to a destination.
+/// The source of a copy to a destination.
 fn copied_from(instruction: &Instruction, d: Value) -> Option<Value> {
     if !matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Copy | Pseudo::ParallelCopy)) {
         return None;
@@ -422,7 +423,7 @@ fn range(file: File, files: &RegisterFiles) -> (u8, u8) {
     (file.first_usable, file.end_usable)
 }
 
-/// Assigns the registers. If some bundle finds none, the conflict set comes back: its own values first, then those that
+/// Assigns the registers. If some bundle finds none, returns the conflict set: its own values first, then those that
 /// interfere.
 fn assign(
     work: &mut Work,
@@ -476,7 +477,7 @@ fn conflicts(members: &[(i32, Value)], graph: &Graph) -> Vec<Value> {
     conflicts
 }
 
-/// A base register for a bundle: that which gives a copy-related value the same register, else the lowest.
+/// A base register for a bundle: one that gives a copy-related value the same register, else the lowest.
 fn base_register(
     file: File,
     files: &RegisterFiles,

@@ -1,4 +1,4 @@
-//! The driver of register allocation: in which order the register files are allocated, and with which register limits.
+//! The driver of register allocation: the order of the register files, and their register limits.
 
 use crate::frame::{self, FRAME_ALIGN};
 use crate::linear_scan::{CostBudget, Registers, ScanInputs, scan};
@@ -11,14 +11,13 @@ use oriole_chip::{Chip, RegisterFiles, allocated, nameable};
 use oriole_options::AllocateOptions;
 use oriole_ori::{Assignment, Cfg, File, Function, Grants, Opcode, Origin, Pseudo, Value};
 
-/// A function whose local variables have their places: the input of the allocation proper, and what the checker
-/// compares with.
+/// A function whose local variables have frame offsets: the input of the allocation proper, and of the checker.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Prepared {
     /// The function.
     pub function: Function,
-    /// What names the frame: the stack pointer, or where that moves, a copy of what it was. Never defined, always in the
-    /// same register.
+    /// Frame base: the stack pointer, or where that moves, a copy of its old value. Never defined, always in the same
+    /// register.
     pub stack_pointer: Value,
     /// Its frame.
     pub frame: frame::Frame,
@@ -43,8 +42,8 @@ pub fn prepare(mut function: Function, chip: Chip) -> Result<Prepared, AllocateE
     Ok(Prepared { function, stack_pointer, frame })
 }
 
-/// The number of general registers that the instruction with the highest register demand needs, stack pointer included; at
-/// most all of them. With it the statement that the instruction is of.
+/// General registers that the instruction with the highest register demand needs, stack pointer included; at most all
+/// of them. Also returns the statement of that instruction.
 fn least(function: &Function, stack_pointer: Value, all: u16) -> (u16, Origin) {
     let (mut most, mut origin) = (0, Origin(0));
     for instruction in function.blocks.iter().flat_map(|b| &b.instructions) {
@@ -58,7 +57,7 @@ fn least(function: &Function, stack_pointer: Value, all: u16) -> (u16, Origin) {
         let total: u16 = reads.iter().chain(&writes).map(|g| span(g.values.len())).sum();
         let in_place = operands::accumulators(instruction, &reads, &writes);
         let total = total - in_place.map_or(0, |g| span(g.values.len()));
-        // Sources may lie so that they spoil one aligned range for each wide result.
+        // Sources may be placed so that they break one aligned range for each wide result.
         let slack: u16 =
             writes.iter().map(|g| if g.values.len() > 1 { span(g.values.len()).min(4) } else { 0 }).sum();
         let total = total.saturating_add(slack);
@@ -73,19 +72,19 @@ fn least(function: &Function, stack_pointer: Value, all: u16) -> (u16, Origin) {
 struct Limits {
     /// Never fewer than this.
     floor: u16,
-    /// What the options ask for.
+    /// The limit from the options.
     limit: u16,
-    /// What the chip has.
+    /// The limit of the chip.
     all: u16,
-    /// What a thread is allocated at the start, where that changes.
+    /// Registers of a thread at launch, where the count changes later.
     at_start: Option<u16>,
     /// The function follows the calling convention, which fixes the lowest 22 registers.
     by_convention: bool,
-    /// The statement with the highest register demand, and how many registers it asks for.
+    /// The statement with the highest register demand, and its demand.
     neediest: (Origin, u16),
 }
 
-/// Every limit that is asked for leaves at least so many registers: fewer are raised to it, as in other compilers.
+/// Every requested limit is raised to at least this many registers, as by ptxas.
 const FEWEST: u16 = 24;
 
 impl Limits {
@@ -112,8 +111,8 @@ impl Limits {
         let cfg = Cfg::new(function);
         let grants = Grants::new(function, &cfg, first);
         let changes = grants.is_some();
-        // How many registers its parts exchange is written into a kernel that changes their number, as is the count it
-        // starts with: another one would leave warps waiting for what nobody gives back.
+        // A kernel that changes its register count has the counts in its instructions and at launch fixed: another
+        // count would leave warps waiting for registers that are never released.
         let asked = options.limit.filter(|_| !changes).map_or(all, nameable).min(all);
         if let Some((instruction, more, held)) =
             grants.as_ref().and_then(|grants| grants.raised_by_giving_back(function, &cfg))
@@ -121,18 +120,18 @@ impl Limits {
             let (asked, held) = (allocated(more), allocated(held));
             return Err(AllocateError::Raised { statement: instruction.origin.0, asked, held });
         }
-        // What a part of the kernel may take counts as well.
+        // Registers that a part of the kernel acquires count as well.
         let granted = grants.map_or(stated, |grants| grants.most);
         let mut limit = asked.min(granted);
-        // A thread has no more registers than that: a kernel that took more could not be launched. Those that the convention
-        // fixes are never too many for a launch.
+        // A launch cannot give a thread more registers than that. The registers of the convention are never too many
+        // for a launch.
         let fewest =
             if frame::moves_stack(function) { u16::from(abi::FRAME_POINTER) + 1 } else { nameable(FEWEST) };
         let mut most = limit.max(fewest).min(all);
         let neediest = (origin, floor);
         floor = floor.min(most);
         if let Some(clobbers) = function.routine {
-            // What it may overwrite is what it has, whatever else is asked for.
+            // A routine has exactly the registers that it may clobber, whatever the options say.
             let count = 64 - clobbers.general.leading_zeros() as u16;
             (floor, limit, most) = (count, count, all);
         }
@@ -146,7 +145,7 @@ impl Limits {
 }
 
 impl Limits {
-    /// Whether something else than the chip is the limit.
+    /// True if the limit is not that of the chip.
     fn is_bound(&self, files: &RegisterFiles) -> bool {
         self.all < u16::from(files.general.end_usable)
     }
@@ -168,7 +167,7 @@ pub fn allocate(
     predicates(&mut work, files, options)?;
     let work = general_within(work, &limits, options).map_err(|error| match error {
         AllocateError::TooFewRegisters { file: File::R, limit } if limits.is_bound(files) => {
-            // A part of a kernel that changes its registers may have fewer than others.
+            // A part of a kernel that changes its register count may have fewer than others.
             let limit = allocated(if limits.at_start.is_some() { limit.min(limits.all) } else { limits.all });
             let (origin, least) = limits.neediest;
             AllocateError::Exceeded { statement: origin.0, needed: allocated(least).max(limit + 1), limit }
@@ -179,7 +178,7 @@ pub fn allocate(
     if limits.by_convention {
         general_registers = general_registers.max(24);
     }
-    // What the convention fixes counts as well.
+    // Registers that the convention fixes count as well.
     if limits.is_bound(files) && general_registers > allocated(limits.all).max(FEWEST) {
         let (statement, needed, limit) = (limits.neediest.0.0, general_registers, allocated(limits.all));
         return Err(AllocateError::Exceeded { statement, needed, limit });
@@ -199,6 +198,7 @@ pub fn allocate(
             local_offsets: frame.local_offsets,
             spill_stores: work.stores,
             spill_loads: work.loads,
+            dropped_grants: None,
         },
         function: work.function,
         original: work.original,
@@ -227,7 +227,7 @@ fn general_within(mut work: Work, limits: &Limits, options: &AllocateOptions) ->
     let improved = options.level > 0;
     let &Limits { floor, mut limit, all, .. } = limits;
     let inputs = ScanInputs::new(&work, File::R, options.clusters);
-    // What another try would start from.
+    // The state before allocation, for another attempt.
     let before = if limit < all || improved {
         let first = start(&work, &inputs);
         Some(std::mem::replace(&mut work, first))
@@ -237,7 +237,7 @@ fn general_within(mut work: Work, limits: &Limits, options: &AllocateOptions) ->
     loop {
         match general(&mut work, before.as_ref(), &inputs, limit, false, None) {
             Ok(()) => break,
-            // Sources may lie so badly that a wide result finds no aligned range: a few more registers help.
+            // Sources may be placed so that a wide result finds no aligned range: a few more registers help.
             Err(error @ AllocateError::TooFewRegisters { .. }) => {
                 let more = limit < all && work.function.routine.is_none();
                 let Some(before) = before.as_ref().filter(|_| more) else { return Err(error) };

@@ -1,4 +1,4 @@
-//! Moves on edges: where a block ends with values in other places than its successor expects them.
+//! Moves on edges: where a block ends with values in other locations than its successor expects.
 
 use crate::linear_scan::{BlockStates, Location, NONE, Registers, ScanInputs, location};
 use crate::moves::{Emitter, From, Move, Place};
@@ -57,7 +57,7 @@ pub fn tail_start(instructions: &[Instruction]) -> usize {
     instructions.iter().rposition(|i| !is_transfer(i)).map_or(0, |at| at + 1)
 }
 
-/// What one edge needs.
+/// Moves of one edge.
 struct Plan {
     /// Owner of the slot, value, register.
     stores: Vec<(Value, Value, u8)>,
@@ -87,7 +87,7 @@ impl Plan {
             if wanted.register != NONE {
                 busy.insert(wanted.register);
             }
-            // A value that has no place here is unknown on this path, unless it can be made anew.
+            // A value without a location is undefined on this path, unless it can be rematerialized.
             let found = match (found, rematerialization) {
                 (Some(found), _) => found,
                 (None, Some(_)) => Location { register: NONE, in_memory: false },
@@ -113,7 +113,7 @@ impl Plan {
             };
             plan.moves.push(Move { to: Place::Register(wanted.register), into: v, from, value: v });
         }
-        // An edge may lead from more registers to fewer ones, or the other way.
+        // The register count may change along an edge.
         let usable = match &inputs.grants {
             Some(grants) => registers.usable.within(RegisterSet::range(0, grants.least)),
             None => registers.usable,
@@ -142,7 +142,7 @@ impl Plan {
     }
 }
 
-/// Makes a block for an edge and puts the moves there; the edge does not lead through it yet.
+/// Makes a block for an edge and inserts the moves there; the edge does not lead through it yet.
 fn edge_block(work: &mut Work, registers: &Registers, origin: Origin, to: BlockId, plan: &Plan) -> BlockId {
     let new = work.function.blocks.next_key();
     let mut instructions = Vec::new();
@@ -158,8 +158,8 @@ fn edge_block(work: &mut Work, registers: &Registers, origin: Origin, to: BlockI
     new
 }
 
-/// Leads edges of a block through the blocks that were made for them: all at once, since a jump through a table may have as
-/// many edges as the function has blocks.
+/// Leads edges of a block through the blocks that were made for them: all at once, since a jump through a table may
+/// have as many edges as the function has blocks.
 fn redirect(work: &mut Work, from: BlockId, through: FxHashMap<BlockId, BlockId>) {
     let redirect = |to: &mut BlockId| {
         if let Some(&new) = through.get(to) {

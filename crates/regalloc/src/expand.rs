@@ -1,7 +1,8 @@
-//! Expansion of pseudo-instructions after allocation (phases 102 to 105): moves, calls, returns, prologue and epilogues,
-//! block layout with the branches that it needs.
+//! Expansion of pseudo-instructions after allocation (phases 102 to 105): moves, calls, returns, prologue and
+//! epilogues, block layout and its branches.
 //!
-//! Afterwards there are only machine opcodes and copies of single registers, and a block without a branch at its end falls through to the next one.
+//! Afterwards there are only machine opcodes and copies of single registers, and a block without a branch at its end
+//! falls through to the next one.
 
 use crate::frame::{ALIGNMENT_SLACK, FRAME_ALIGN, align_stack, aligns_stack, move_stack, moves_stack};
 use crate::operands::local_address;
@@ -66,9 +67,9 @@ pub fn expand(
 struct Expander {
     function: Function,
     assignment: Assignment,
-    /// What names the frame between the prologue and the epilogues.
+    /// Frame base between the prologue and the epilogues.
     frame_base: Value,
-    /// What is in the machine's register of the stack pointer: the same, unless that moves.
+    /// Content of the stack pointer register: the frame base, unless the stack pointer moves.
     stack_pointer: Value,
     chip: Chip,
     /// Statements that keep a copy of a register to itself.
@@ -76,8 +77,8 @@ struct Expander {
 }
 
 impl Expander {
-    /// The statements of which nothing is left but copies of registers to themselves. In code that follows the source one of these
-    /// stays: there whatever something reads has code, and its line a place to stop at.
+    /// Statements with nothing left but copies of registers to themselves. In code that follows the source one of
+    /// these stays: there each statement with a read result has code, so that a debugger can stop at it.
     fn silent_statements(&self) -> FxHashSet<Origin> {
         let (mut copied, mut others) = (FxHashSet::default(), FxHashSet::default());
         for instruction in self.function.blocks.iter().flat_map(|block| &block.instructions) {
@@ -100,14 +101,14 @@ impl Expander {
         copied
     }
 
-    /// Whether the register holds what is to be copied there.
+    /// True if the register already holds the source of the copy.
     fn is_in_place(&self, to: Value, from: &Source) -> bool {
         let SourceKind::Values(values) = &from.kind else { return false };
         let place = |value| (self.function.file(value), self.register(value));
         place(values[0]) == place(to) && !from.invert && !from.negate
     }
 
-    /// Tells the stack pointer and the frame apart where they differ.
+    /// Gives the stack pointer its own value where it differs from the frame base.
     fn place_stack_pointer(&mut self) {
         if moves_stack(&self.function) {
             self.stack_pointer = self.physical(File::R, abi::STACK_POINTER);
@@ -123,7 +124,7 @@ impl Expander {
         for block in self.function.block_ids() {
             let mut out = Vec::with_capacity(self.function.blocks[block].instructions.len() + 4);
             if block == BlockId(0) {
-                // Looks at all blocks, this one too: before it is taken apart.
+                // Before this block is split: the prologue looks at all blocks.
                 self.prologue(&saves, &mut out)?;
             }
             let old = std::mem::take(&mut self.function.blocks[block].instructions);
@@ -163,8 +164,8 @@ impl Expander {
         set
     }
 
-    /// What a function must give back as it found it, and where it keeps it meanwhile: general registers and
-    /// convergence barriers with their frame offsets.
+    /// Registers that a function must preserve, and their save slots: general registers and convergence barriers with
+    /// their frame offsets.
     fn saves(&mut self) -> Result<Saves, AllocateError> {
         let mut saves = Saves::default();
         if self.function.is_entry {
@@ -175,7 +176,7 @@ impl Expander {
             self.keeps_its_word(clobbers)?;
             return Ok(saves);
         }
-        // The return address is a value like any other and was moved by the allocator.
+        // The return address is an ordinary value that the allocator moved.
         let mut general = self.registers_written(File::R).within(abi::saved());
         let external = self.function.blocks.iter().flat_map(|b| &b.instructions).any(|i| {
             let callee = i.call.as_ref().and_then(|c| c.callee);
@@ -184,7 +185,7 @@ impl Expander {
         if external {
             general.insert(EXTERNAL_TARGET);
         }
-        // A routine does not keep what functions keep for each other.
+        // A routine does not preserve callee-saved registers of functions.
         for call in self.function.blocks.iter().flat_map(|b| &b.instructions) {
             if let (Opcode::Pseudo(Pseudo::CallHelper), Some(shape)) = (call.opcode, &call.call) {
                 general = general.with(RegisterSet::from_words(shape.clobbers).within(abi::saved()));
@@ -212,7 +213,7 @@ impl Expander {
         Ok(saves)
     }
 
-    /// Whether a routine overwrites nothing but what it states, and needs no frame.
+    /// Checks that a routine clobbers only the registers that it states, and needs no frame.
     fn keeps_its_word(&self, clobbers: Clobbers) -> Result<(), AllocateError> {
         let stated = |file| match file {
             File::R => RegisterSet::from_words([clobbers.general, 0, 0, 0]),
@@ -233,7 +234,7 @@ impl Expander {
         Ok(())
     }
 
-    /// Adds the frame to the stack, and keeps what must be kept.
+    /// Pushes the frame, and saves registers.
     fn prologue(&mut self, saves: &Saves, out: &mut Vec<Instruction>) -> Result<(), AllocateError> {
         let origin = self.function.block(BlockId(0)).instructions.first().map_or(Origin(0), |i| i.origin);
         let frame = self.assignment.frame_bytes as i32;
@@ -285,9 +286,9 @@ impl Expander {
         Ok(())
     }
 
-    /// Adds the frame to the stack at a place that is aligned, and keeps there where the stack ended before.
+    /// Pushes an aligned frame, and saves the old stack pointer in it.
     fn aligned_frame(&mut self, offset: i32, origin: Origin, out: &mut Vec<Instruction>) {
-        // It carries no parameter: it is free at the entry.
+        // It holds no parameter: it is free at the entry.
         let before = self.physical(File::R, 0);
         let kept = Destination::new(File::R, [before]);
         out.push(copy(kept, Source::value(self.stack_pointer), None, origin));
@@ -386,7 +387,7 @@ impl Expander {
         }
     }
 
-    /// The stack pointer as the caller left it: kept in the frame where that was aligned, and else the end of the frame.
+    /// The caller's stack pointer: saved in the frame if that was aligned, else the end of the frame.
     fn caller_frame(&self, instruction: Instruction, saves: &Saves) -> Instruction {
         let mut found = instruction;
         let frame = self.assignment.frame_bytes;
@@ -404,8 +405,8 @@ impl Expander {
         found
     }
 
-    /// Takes memory from the stack, says where it ends, or sets that. Nothing is kept below the frame that must stay at
-    /// the stack pointer: all arguments are in registers.
+    /// Allocates stack memory, or reads or sets the stack pointer. No data below the frame must stay at the stack
+    /// pointer: all arguments are in registers.
     fn move_stack(
         &mut self,
         pseudo: Pseudo,
@@ -457,7 +458,7 @@ impl Expander {
         Ok(())
     }
 
-    /// Gives back what was kept, and the frame.
+    /// Restores the saved registers, and pops the frame.
     fn epilogue(&mut self, saves: &Saves, origin: Origin, out: &mut Vec<Instruction>) {
         if self.stack_moves() {
             let pointer = Destination::new(File::R, [self.stack_pointer]);
@@ -485,8 +486,8 @@ impl Expander {
         }
     }
 
-    /// The shape of the machine's call, which names no operand but the callee: whoever moves code past it learns here which
-    /// registers the callee reads, its arguments and where it returns to, and which it overwrites.
+    /// The shape of the machine call, whose only operand is the callee. Code motion across it needs the registers
+    /// that the callee reads, its arguments and the return address, and its clobbers.
     fn machine_shape(&self, call: &Instruction, shape: &CallShape, back: std::ops::Range<u8>) -> CallShape {
         let mut shape = shape.clone();
         let mut general = RegisterSet::default();
@@ -502,7 +503,7 @@ impl Expander {
         shape
     }
 
-    /// The return address goes into its pair, then the call.
+    /// Puts the return address into its pair, then calls.
     fn call(&mut self, instruction: Instruction, out: &mut Vec<Instruction>) -> Result<(), AllocateError> {
         let origin = instruction.origin;
         let Some(shape) = &instruction.call else {
@@ -568,8 +569,8 @@ impl Expander {
         Ok(())
     }
 
-    /// The address of the place behind the next call goes into a pair. Where `LEPC` gives its own address alone, the distance
-    /// is added; no predicate survives a call.
+    /// Puts the address after the next call into a pair. Where `LEPC` gives only its own address, the distance is
+    /// added; no predicate is live across a call.
     fn name_return(&mut self, low: Value, high: Value, origin: Origin, out: &mut Vec<Instruction>) {
         let mut here = Instruction::new(Op::LEPC, origin);
         here.destinations.push(Destination::new(File::R, [low, high]));
@@ -592,7 +593,7 @@ impl Expander {
         out.push(add);
     }
 
-    /// The place behind the call goes into its register, then the call.
+    /// Puts the return address into its register, then calls.
     fn call_routine(
         &mut self,
         instruction: Instruction,
@@ -620,15 +621,15 @@ impl Expander {
         Ok(())
     }
 
-    /// A copy to a register, which stays one: selection knows what moves a value between two files. A copy of a register
-    /// to itself goes, and a zero is that of the destination's file.
-    /// Whether debuggers are told where a value is: then the instruction that gives it to a register of the PTX is kept, even if
-    /// that is in the same register of the machine as what it is copied from. Others would hold its name.
+    /// True if debug info names the value: then the instruction that defines a PTX register is kept, even if it
+    /// copies a register to itself. Otherwise another value would be shown under its name.
     fn is_told(&self, value: Value) -> bool {
         let data = &self.function.values[value];
         self.function.calls_library && data.file == File::R && data.source.is_some()
     }
 
+    /// Emits a copy to a register, which stays a copy: selection knows the moves between files. A copy of a register to
+    /// itself is dropped, and a zero becomes that of the destination file.
     fn copy(
         &self,
         d: Value,
@@ -680,7 +681,7 @@ impl Expander {
                 self.copy(d, s, None, instruction.origin, out);
                 continue;
             }
-            // A cycle: swap the first with its source, and whoever wanted the first finds it there.
+            // A cycle: swap the first with its source; other readers of the first find it there.
             let (d, s) = pending.remove(0);
             let to = place(self, d);
             let SourceKind::Values(values) = &s.kind else {
@@ -753,28 +754,28 @@ fn copy(to: Destination, source: Source, guard: Option<Guard>, origin: Origin) -
     copy
 }
 
-/// Whether `LEPC` gives the address of any place in the code, and not its own alone.
+/// True if `LEPC` gives the address of any code location, not only its own.
 fn names_places(chip: Chip) -> bool {
     let operands = [Operand::plain(OperandKind::Reg(0)), Operand::plain(OperandKind::Target(0))];
     form::table(chip).is_some_and(|forms| legal(forms, Op::LEPC, &Mods::none(), &operands).is_some())
 }
 
-/// Where the address of a driver's function is put for its call: it carries no argument.
+/// Register of a driver function's address for its call: it holds no argument.
 const EXTERNAL_TARGET: u8 = 2;
 
-/// Registers and barriers that a function keeps for its caller, with frame offsets in bytes.
+/// Callee-saved registers and barriers, with frame offsets in bytes.
 #[derive(Default)]
 struct Saves {
     general: Vec<(u8, i32)>,
     barriers: Vec<(u8, i32)>,
-    /// Where the caller's stack pointer is kept, in a function that aligns its own.
+    /// Save slot of the caller's stack pointer, in a function that aligns its own.
     stack_pointer: Option<i32>,
 }
 
 /// Sends branches through the blocks that were made for moves between registers and stayed empty.
 fn thread(function: &mut Function) {
-    // A branch whose two targets have become one goes, which may leave another block empty; what is left of such
-    // chains after two rounds costs a jump.
+    // A branch whose two targets are equal now is removed, which may leave another block empty. After two rounds the
+    // rest of such chains costs a jump.
     for _ in 0..2 {
         let skipped = skip_empty_blocks(function);
         if !fold_equal_targets(function) || !skipped {
@@ -783,8 +784,7 @@ fn thread(function: &mut Function) {
     }
 }
 
-/// Makes a branch that goes to the next block and otherwise elsewhere a branch that goes elsewhere and otherwise to the
-/// next block: the jump behind it goes.
+/// Inverts a branch that goes to the next block, followed by a jump: the jump is removed.
 fn fall_through(function: &mut Function, id: BlockId, next: BlockId, alone: &FxHashSet<Origin>) {
     let Some(index) = guarded_branch(function, id) else { return };
     let here = function.block_mut(id);
@@ -804,7 +804,8 @@ fn fall_through(function: &mut Function, id: BlockId, next: BlockId, alone: &FxH
     here.successors.swap(0, 1);
 }
 
-/// A block that goes back where it does not end the thread branches back and ends it else: a loop goes round by one instruction.
+/// Inverts the end of a latch that otherwise ends the thread: the branch goes back and the exit follows, so a loop
+/// iterates with one branch.
 fn turn_back(function: &mut Function, id: BlockId) {
     let here = function.block_mut(id);
     let [back] = here.successors[..] else { return };
@@ -827,12 +828,13 @@ fn turn_back(function: &mut Function, id: BlockId) {
     here.instructions.push(end);
 }
 
-/// Whether the code is that of the source, in its order: each statement that something reads has some, and each jump.
+/// True if the code follows the source, in its order: each statement with a read result has code, and so has each
+/// jump.
 fn follows_source(function: &Function, options: &AllocateOptions) -> bool {
     options.level == 0 && function.routine.is_none()
 }
 
-/// The statements that are nothing but a jump: one to the next block stays.
+/// Statements that are only a jump: one to the next block stays.
 fn lone_jumps(function: &Function) -> FxHashSet<Origin> {
     let (mut jumps, mut others) = (FxHashSet::default(), FxHashSet::default());
     for instruction in function.blocks.iter().flat_map(|block| &block.instructions) {
@@ -844,7 +846,7 @@ fn lone_jumps(function: &Function) -> FxHashSet<Origin> {
     jumps
 }
 
-/// Orders the blocks, drops jumps to the next block, and puts in those that are missing.
+/// Lays out the blocks, removes jumps to the next block, and adds missing ones.
 fn layout(function: &mut Function, options: &AllocateOptions) {
     canonical::order_blocks(function);
     if options.level == 0 {
@@ -884,8 +886,8 @@ fn layout(function: &mut Function, options: &AllocateOptions) {
     }
 }
 
-/// Brings the blocks into the order in which the source has their ends, as far as it says one: what was made of one instruction
-/// stays as it is.
+/// Sorts the blocks by the source positions of their ends, as far as known; blocks of one source instruction keep
+/// their order.
 fn order_as_source(function: &mut Function) {
     let cfg = Cfg::new(function);
     let ends = edges::end_origins(function, &cfg);

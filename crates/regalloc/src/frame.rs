@@ -7,7 +7,7 @@ use oriole_ori::{
 };
 use oriole_sass::{Mod, Op};
 
-/// Where things are, before spills are known. Bytes.
+/// Frame offsets before spills are known, in bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Frame {
     /// Offset of each local variable.
@@ -16,27 +16,27 @@ pub struct Frame {
     pub spill_base: u32,
 }
 
-/// Frames are multiples of this, so that the stack pointer keeps the alignment that any variable may ask for.
+/// Frame sizes are multiples of this, so that the stack pointer keeps the alignment that any variable may need.
 pub const FRAME_ALIGN: u32 = 16;
 
-/// True if the function takes memory from the stack or gives it back while it runs.
+/// True if the function allocates or frees stack memory dynamically.
 pub fn moves_stack(function: &Function) -> bool {
     let mut instructions = function.blocks.iter().flat_map(|block| &block.instructions);
     instructions.any(|i| matches!(i.opcode, Opcode::Pseudo(pseudo) if pseudo.moves_stack()))
 }
 
-/// The register that names the frame: the stack pointer where it stays.
+/// The frame base register: the stack pointer if it does not move.
 pub fn base_register(function: &Function) -> u8 {
     if moves_stack(function) { abi::FRAME_POINTER } else { abi::STACK_POINTER }
 }
 
-/// The alignment of the stack pointer that callers written by others keep.
+/// Stack pointer alignment that foreign callers guarantee.
 const STACK_ALIGN: u32 = 8;
 
 /// Bytes of a frame that its alignment may leave unused.
 pub const ALIGNMENT_SLACK: u32 = FRAME_ALIGN - STACK_ALIGN;
 
-/// True if the frame wants more alignment than a caller that is not known keeps.
+/// True if the frame needs more alignment than an unknown caller guarantees.
 pub fn aligns_stack(function: &Function) -> bool {
     let is_called_by_others = function.is_separate && !function.is_entry && function.routine.is_none();
     let mut calls =
@@ -118,7 +118,7 @@ pub fn move_stack(stack_pointer: Value, by: i32, origin: oriole_ori::Origin) -> 
     add
 }
 
-/// An instruction that makes the stack pointer a multiple of what frames are multiples of.
+/// An instruction that aligns the stack pointer to [`FRAME_ALIGN`].
 pub fn align_stack(stack_pointer: Value, origin: oriole_ori::Origin) -> Instruction {
     let mut align = Instruction::new(Op::LOP3, origin);
     align.mods.insert(Mod::LUT);

@@ -1,9 +1,10 @@
 //! Handles of textures and surfaces, on a chip that reads them from uniform registers.
 //!
-//! One that is still in a general register is moved right before the instruction that reads it, in the same block, since only
-//! part of the warp may execute that. It is done here, when no pass moves instructions apart any more.
+//! A handle that is still in a general register is moved right before the instruction that reads it, in the same
+//! block, since only a subset of the warp may execute that. It is done here because later passes keep the
+//! instructions together.
 //!
-//! A texture without a sampler of its own has zero in the register behind its handle.
+//! A texture without a separate sampler has zero in the register after its handle.
 
 use oriole_chip::Chip;
 use oriole_ori::handle::{handle, lone_handle, make_uniform};
@@ -37,7 +38,7 @@ pub fn complete(chip: Chip, function: &mut Function) {
     }
 }
 
-/// Writes the zeros where the handles are written that they belong to.
+/// Writes the zeros next to the handles that they belong to.
 fn make_samplers(function: &mut Function, samplers: &BTreeMap<Value, Value>) {
     for block in &mut function.blocks {
         let instructions = std::mem::take(&mut block.instructions);

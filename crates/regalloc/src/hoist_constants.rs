@@ -1,8 +1,8 @@
-//! Constants that both sides of a branch put into the same register are put there once, before the branch: accumulators that
-//! are zero where a loop begins, and behind it where it is never entered.
+//! Constants that both sides of a branch move into the same register are moved there once, before the branch: for
+//! example accumulators that are zero at a loop entry, and after the loop where it is never entered.
 //!
-//! It is here because only allocation tells that the registers are the same. Whatever a side writes before it reads is
-//! not alive at the branch, so that nothing is lost.
+//! It is here because only after allocation the registers are known to be equal. A register that a side writes before
+//! reading is dead at the branch, so nothing is lost.
 
 use crate::edges::tail_start;
 use crate::set::RegisterSet;
@@ -19,7 +19,7 @@ pub fn hoist(function: &mut Function, assignment: &Assignment) {
             continue;
         }
         let mut mine = constants(function, assignment, one);
-        // A branch to a place in a register reads that before it goes there.
+        // An indirect branch reads its target register before it jumps.
         let instructions = &function.block(block).instructions;
         let end = tail_start(instructions);
         for branch in &instructions[end..] {
@@ -48,14 +48,14 @@ fn general_register(function: &Function, assignment: &Assignment, value: Value) 
     register.filter(|_| function.file(value) == File::R)
 }
 
-/// The instructions of a block that put a constant into a general register which nothing before them in the block reads or
-/// writes, with that register.
+/// The instructions of a block that put a constant into a general register which no earlier instruction of the block
+/// reads or writes, with that register.
 fn constants(function: &Function, assignment: &Assignment, block: BlockId) -> Vec<(usize, u8)> {
     let mut touched = RegisterSet::default();
     let mut found = Vec::new();
     let register = |value: Value| general_register(function, assignment, value);
     for (index, instruction) in function.block(block).instructions.iter().enumerate() {
-        // What a call does to registers is not looked at.
+        // Register effects of calls are not analyzed.
         if instruction.call.is_some() || matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Parameters)) {
             break;
         }
@@ -71,7 +71,7 @@ fn constants(function: &Function, assignment: &Assignment, block: BlockId) -> Ve
     found
 }
 
-/// An unguarded move of a number or zero to one register.
+/// An unguarded move of an immediate or zero to one register.
 fn is_constant(instruction: &Instruction) -> bool {
     let [source] = instruction.sources.as_slice() else { return false };
     let [destination] = instruction.destinations.as_slice() else { return false };

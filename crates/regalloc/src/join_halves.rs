@@ -1,13 +1,13 @@
-//! Moves and choices that fill the two halves of a pair of registers come together, the lower half first: selection makes one
-//! instruction of them on chips that have it.
+//! Brings together moves and selects that write the two halves of a register pair, the lower half first: selection
+//! makes one instruction of them on chips that have it.
 //!
-//! It is here because only allocation tells which registers are pairs, and expansion which copies are left.
+//! It is here because only after allocation the pairs are known, and only after expansion the remaining copies.
 
 use oriole_ori::effects::is_transfer;
 use oriole_ori::{Assignment, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value};
 use oriole_sass::Op;
 
-/// How far behind an instruction its other half is looked for.
+/// Distance after an instruction within which its other half is searched.
 const REACH: usize = 24;
 
 /// A register of a file.
@@ -30,7 +30,7 @@ pub fn join(function: &mut Function, assignment: &Assignment) {
     }
 }
 
-/// Which register each value has.
+/// Registers of values.
 struct Registers<'a> {
     function: &'a Function,
     assignment: &'a Assignment,
@@ -42,8 +42,8 @@ impl Registers<'_> {
         Some((self.function.file(value), register))
     }
 
-    /// Where the other half of what the first instruction does is done, if it can come to the first one, and whether that
-    /// one does the lower half.
+    /// The instruction that writes the other half, if it can move next to the first one, and whether it writes the
+    /// lower half.
     fn other_half(&self, instructions: &[Instruction]) -> Option<(bool, usize)> {
         let (first, rest) = instructions.split_first()?;
         let (file, register) = self.half(first)?;
@@ -72,7 +72,7 @@ impl Registers<'_> {
         None
     }
 
-    /// The register that a move or a choice writes, which may be half of a pair.
+    /// The register that a move or a select writes, which may be half of a pair.
     fn half(&self, instruction: &Instruction) -> Option<Register> {
         let [destination] = instruction.destinations.as_slice() else { return None };
         let &[value] = destination.values.as_slice() else { return None };
@@ -120,7 +120,8 @@ mod tests {
     use expect_test::{Expect, expect};
     use oriole_ori::parse::parse;
 
-    /// The opcodes and operands of a block after joining, a line an instruction; the values have the registers of their numbers.
+    /// The opcodes and operands of a block after the pass, an instruction on each line; the values have the registers
+    /// of their ids.
     fn joined(text: &str) -> String {
         let mut function = parse(&format!("kernel\nb0:\n{text}  EXIT ; 2\n")).expect("test input parses");
         let registers = function.values.keys().map(|value| Some(value.0 as u8)).collect();

@@ -1,8 +1,8 @@
-//! Moves that a loop needs on its back edge stand before the branch that goes round, where the other way does not miss what they
-//! overwrite: then the branch itself goes back, and no block with a jump of its own stands between.
+//! Moves that a loop needs on its back edge are hoisted above the branch, where the other path does not read the
+//! overwritten registers. Then the branch itself goes to the header, and no block with a jump is in between.
 //!
-//! It is here because only allocation tells which moves are left of the copies on an edge, and which registers the other way reads.
-//! Of kernels alone: what a function gives back is in registers that its return does not name.
+//! It is here because only after allocation the remaining moves of an edge are known, and the registers that the
+//! other path reads. For kernels only: the results of a function are in registers that its return does not name.
 
 use crate::edges::tail_start;
 use crate::set::RegisterSet;
@@ -11,10 +11,10 @@ use oriole_ori::{Assignment, BlockId, Cfg, File, Function, Instruction, Opcode, 
 use oriole_sass::Op;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// More moves than these cost the way that leaves the loop more than the jump costs the one that stays.
+/// More moves than these cost the exit path more than the jump costs the loop.
 const MOST_MOVES: usize = 8;
 
-/// Moves what it can.
+/// Hoists the moves.
 pub fn merge(function: &mut Function, assignment: &Assignment) {
     if !function.is_entry {
         return;
@@ -37,12 +37,12 @@ pub fn merge(function: &mut Function, assignment: &Assignment) {
     }
 }
 
-/// A block on a back edge in which nothing but moves stands.
+/// A block on a back edge that only holds moves.
 struct Latch {
     block: BlockId,
-    /// The block whose branch leads there.
+    /// The block whose branch leads to it.
     before: BlockId,
-    /// Where that leads else.
+    /// The other target of that branch.
     exit: BlockId,
     written: Set,
 }
@@ -104,7 +104,7 @@ impl Registers<'_> {
         }
     }
 
-    /// What an instruction overwrites for certain.
+    /// Registers that an instruction overwrites unconditionally.
     fn written(&self, instruction: &Instruction) -> Set {
         let mut set = Set::default();
         if !instruction.is_partial() {
@@ -116,7 +116,8 @@ impl Registers<'_> {
         }
     }
 
-    /// The latch that a branch of this block leads to, if its moves may stand before the branch as far as that goes.
+    /// The latch that a branch of this block leads to, if its moves may be hoisted above the branch as far as the
+    /// exit allows.
     fn latch(&self, cfg: &Cfg, before: BlockId) -> Option<Latch> {
         let &[one, other] = self.function.block(before).successors.as_slice() else { return None };
         [(one, other), (other, one)].into_iter().find_map(|(block, exit)| {
@@ -144,7 +145,7 @@ impl Registers<'_> {
     /// The registers that are read before they are written from the beginning of each block on.
     fn live_at_entries(&self, cfg: &Cfg) -> TiVec<BlockId, Set> {
         let mut live: TiVec<BlockId, Set> = ti_vec![Set::default(); self.function.blocks.len()];
-        // Of each block what it reads first, and what it overwrites.
+        // For each block the registers that it reads before writing, and those that it overwrites.
         let summaries: TiVec<BlockId, (Set, Set)> = self
             .function
             .blocks
@@ -175,7 +176,7 @@ impl Registers<'_> {
     }
 }
 
-/// An unguarded move to one register: from another one, of a number, or of a word of a constant bank.
+/// An unguarded move to one register: from another register, an immediate, or a constant-bank word.
 fn is_move(instruction: &Instruction) -> bool {
     let [source] = instruction.sources.as_slice() else { return false };
     let [destination] = instruction.destinations.as_slice() else { return false };

@@ -1,13 +1,13 @@
-//! Register allocation (phases 97 to 105): which value is in which physical register when, what is spilled, and the frame;
-//! then the expansion of pseudo-instructions that depend on it.
+//! Register allocation (phases 97 to 105): assigns physical registers, spills, and lays out the frame; then expands
+//! the pseudo-instructions that depend on it.
 //!
 //! It is here because up to this point registers are unlimited. It knows no encoding and no latency. Input is Ori
-//! outside SSA: parallel copies stand for phis. What it leaves behind has machine opcodes only; each value has one
-//! physical register for its whole life.
+//! outside SSA: parallel copies replace phis. The output has machine opcodes only; each value has one physical
+//! register for its whole life.
 //!
 //! Order: predicates first (they are spilled to general registers), then uniform registers, uniform predicates and
-//! convergence barriers (by colouring, without splitting), at last general registers (spilled to local memory).
-//! [`check`] proves a result right without knowing how it came about.
+//! convergence barriers (by colouring, without splitting), last general registers (spilled to local memory).
+//! [`check`] verifies a result independently of the allocator.
 
 pub mod abi;
 pub mod check;
@@ -49,27 +49,27 @@ pub enum AllocateError {
         /// The file.
         file: File,
     },
-    /// An instruction needs more registers than the directives, or the options, leave a thread.
+    /// An instruction needs more registers than the directives or options allow a thread.
     Exceeded {
         /// The instruction of the source.
         statement: u32,
         /// Registers of a thread that would do.
         needed: u16,
-        /// Those that a thread has.
+        /// Registers that a thread has.
         limit: u16,
     },
-    /// The kernel gives registers back and names more than a thread has there.
+    /// The kernel releases registers and names more than a thread has there.
     Raised {
         /// The instruction of the source.
         statement: u32,
         /// Registers of a thread that it names.
         asked: u16,
-        /// Those that a thread has.
+        /// Registers that a thread has.
         held: u16,
     },
     /// The input breaks a rule of this stage's input.
     Input(String),
-    /// The frame is larger than an address offset can say.
+    /// The frame is too large for an address offset.
     Frame(u64),
     /// The checker found a mistake of the allocator.
     Internal(String),
@@ -101,27 +101,27 @@ impl fmt::Display for AllocateError {
 
 impl std::error::Error for AllocateError {}
 
-/// A function with registers chosen, before the expansions: what the checker looks at.
+/// A function with registers assigned, before the expansions: the input of the checker.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Allocation {
     /// The function; moves, stores and reloads are in place.
     pub function: Function,
     /// Registers and frame.
     pub assignment: Assignment,
-    /// For each value the value of the input that it stands for (itself, if it is new).
+    /// For each value the value of the input that it represents (itself, if it is new).
     pub original: TiVec<Value, Value>,
-    /// For each block and instruction: true if the allocator put it there.
+    /// For each block and instruction: true if the allocator inserted it.
     pub inserted: TiVec<BlockId, Vec<bool>>,
-    /// For each block the block of the input; `None` for one made to hold moves of an edge.
+    /// For each block the block of the input; `None` for one made to hold edge moves.
     pub blocks: TiVec<BlockId, Option<BlockId>>,
     /// The stack pointer, R1.
     pub stack_pointer: Value,
 }
 
-/// Chooses registers; the result still has calls, copies and frame addresses unexpanded.
+/// Assigns registers; the result still has calls, copies and frame addresses unexpanded.
 ///
 /// # Errors
-/// The function asks for more than the machine has, or is not in the form that this stage takes.
+/// The function needs more registers than the hardware has, or is not in the form that this stage takes.
 pub fn assign(
     function: &Function,
     chip: Chip,
@@ -132,11 +132,11 @@ pub fn assign(
     driver::allocate(driver::prepare(input, chip)?, chip, options)
 }
 
-/// Phases 97 to 105: chooses registers, and expands what depends on the choice. The choice is checked if the options
-/// say so, and always where debug assertions are on.
+/// Phases 97 to 105: assigns registers, and expands pseudo-instructions that depend on them. The assignment is
+/// checked if the options say so, and always with debug assertions.
 ///
 /// # Errors
-/// As [`assign`]; also if the checker finds the result wrong.
+/// Like [`assign`]; also if the checker finds a violation.
 pub fn allocate(
     mut function: Function,
     chip: Chip,

@@ -1,8 +1,8 @@
-//! Linear scan over the blocks in reverse post-order, for one register file: it tracks which value is in which register,
-//! moves values out of the way of tuples and calls, and evicts the value with the farthest next use when registers run out
-//! (Belady's rule on next-use distances, after Braun and Hack, "Register Spilling and Live-Range Splitting for SSA-Form
-//! Programs", 2009). A live range may be split or spilled at any instruction; where predecessors of a block disagree about a
-//! value's location, resolution moves are placed on the edges (see `edges`).
+//! Linear scan over the blocks in reverse post-order, for one register file: it tracks which value is in which
+//! register, moves values out of the way of tuples and calls, and evicts the value with the farthest next use when
+//! registers run out (Belady's rule on next-use distances, after Braun and Hack, "Register Spilling and Live-Range
+//! Splitting for SSA-Form Programs", 2009). A live range may be split or spilled at any instruction; where
+//! predecessors of a block disagree about a value's location, resolution moves are placed on the edges (see `edges`).
 //!
 //! It takes values with several definitions: a guarded definition stays in the register of the old value.
 
@@ -40,29 +40,29 @@ pub const NONE: u8 = u8::MAX;
 pub struct Registers {
     /// The file.
     pub file: File,
-    /// All that may be used.
+    /// Usable registers.
     pub usable: RegisterSet,
     /// One past the highest.
     pub count: u16,
-    /// To be taken first (functions: what need not be saved).
+    /// Registers to prefer (in functions: those that need no save).
     pub cheap: RegisterSet,
-    /// Of free registers take the least recently used, not the lowest: independent instructions get fewer false
+    /// Prefer the least recently used free register instead of the lowest: independent instructions get fewer false
     /// dependences.
     pub least_recently_used: bool,
-    /// When to give up; `None` for never.
+    /// Cost at which to give up; `None` for never.
     pub budget: Option<CostBudget>,
 }
 
 /// The cost at which an allocation is abandoned.
 #[derive(Clone, Copy, Debug)]
 pub struct CostBudget {
-    /// Instructions that the allocator puts in, each counted by [`weight`].
+    /// Inserted instructions, each counted by [`weight`].
     pub moves: u64,
     /// Accesses to the frame.
     pub memory: u32,
 }
 
-/// Where a value is at the border of a block.
+/// Location of a value at a block boundary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Location {
     /// Its register, or [`NONE`].
@@ -75,9 +75,9 @@ pub struct Location {
 pub struct BlockStates {
     /// For each block the locations of its live-in values of the file, sorted by value; `None` if unreachable.
     pub entry: TiVec<BlockId, Option<Vec<(Value, Location)>>>,
-    /// The same at the end.
+    /// Locations at the end of each block.
     pub exit: TiVec<BlockId, Vec<(Value, Location)>>,
-    /// Values stored right behind their only definition: their slot is always right.
+    /// Values stored right after their only definition: their slot is always valid.
     pub stored_at_definition: TiVec<Value, bool>,
 }
 
@@ -90,8 +90,8 @@ struct Site {
     depth: u32,
 }
 
-/// The instruction that comes next: one of a function that stays as it is, or the first of those that were taken out of it and are
-/// left. It is moved once, into the output.
+/// The next instruction: one of an unchanged function, or the first of the remaining instructions taken out of it. It
+/// is moved once, into the output.
 enum Next<'a> {
     Kept(&'a Instruction),
     Taken(&'a mut std::vec::IntoIter<Instruction>),
@@ -133,29 +133,29 @@ pub struct Scan<'a> {
     start: TiVec<Value, u8>,
     touched: Vec<Value>,
     is_touched: TiVec<Value, bool>,
-    /// All that may be used at the current point.
+    /// Usable registers at the current point.
     usable: RegisterSet,
     pinned: RegisterSet,
     defined: RegisterSet,
     forbidden: RegisterSet,
     stores: Vec<(Value, u8)>,
     copies: Vec<(Value, u8)>,
-    /// Sources whose last use this is, each with its register or [`NONE`].
+    /// Sources that are last used here, each with its register or [`NONE`].
     dying: Vec<(Value, u8)>,
     // Of the current block.
     block: BlockId,
     depth: u32,
     out: Vec<Instruction>,
     marks: Vec<bool>,
-    // Reused from block to block: next uses behind each touch, and where those of each instruction end.
+    // Reused from block to block: next uses after each touch, and the end of those of each instruction.
     records: Vec<(Value, u32)>,
     ends: Vec<(u32, u32)>,
     entry: TiVec<BlockId, Option<Vec<(Value, Location)>>>,
     exit: TiVec<BlockId, Vec<(Value, Location)>>,
 }
 
-/// Runs the scan over all blocks of the function that the inputs are about. The function's instructions are rewritten, or
-/// those of `before` are put into it; block states come back for the edges.
+/// Scans all blocks of the function that the inputs describe. The function's instructions are rewritten, or those of
+/// `before` are moved into it; returns block states for the edges.
 pub fn scan(
     work: &mut Work,
     before: Option<&Work>,
@@ -206,7 +206,7 @@ pub fn scan(
         if let Some(budget) = registers.budget {
             let marks = &scan.work.inserted[block];
             moves += Loops::weight_at(scan.depth) * marks.iter().filter(|mark| **mark).count() as u64;
-            // What comes behind the scan only adds to this.
+            // Later steps only add to this.
             if moves > budget.moves || scan.work.stores + scan.work.loads > budget.memory {
                 return Err(AllocateError::Pressure { file: registers.file });
             }
@@ -232,7 +232,7 @@ impl Scan<'_> {
             }
         };
         let length = marks.len();
-        // Next uses behind each touch, found backwards.
+        // Next uses after each touch, found backwards.
         for &(v, distance) in self.inputs.next_use.at_exit(self.block) {
             self.next[v] = distance.saturating_add(length as u32);
             self.homes.lives_on(v);
@@ -302,7 +302,8 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Moves what is beyond so many registers before the instruction that gives the others back, or lets more be used.
+    /// Moves values out of registers above `count` before the instruction that releases those, or makes more
+    /// registers usable.
     fn change_registers(&mut self, count: u16, next: Next<'_>, mark: bool) {
         self.begin();
         self.usable = self.registers.usable.within(RegisterSet::range(0, count));
@@ -317,7 +318,7 @@ impl Scan<'_> {
         self.begin();
     }
 
-    /// Puts the instruction that comes next into the output.
+    /// Appends the next instruction to the output.
     fn push(&mut self, next: Next<'_>, mark: bool) {
         self.out.push(next.into_instruction());
         self.marks.push(mark);
@@ -357,7 +358,7 @@ impl Scan<'_> {
         if self.stored_at_definition[v] {
             return true;
         }
-        // No other path shall pay for a slow path.
+        // Other paths must not pay for a slow path.
         let slow = |block: BlockId| self.inputs.slow[block];
         let cheap = self.site[v]
             .is_some_and(|site| site.depth <= self.depth && (slow(site.block) || !slow(self.block)));
@@ -375,7 +376,7 @@ impl Scan<'_> {
             if !self.mark_stored_at_definition(v) && from != NONE {
                 self.stores.push((v, from));
             }
-            // A value that was never anywhere is unknown and needs no memory.
+            // A value without any location is undefined and needs no memory.
             self.in_memory[v] = from != NONE || self.stored_at_definition[v];
         }
         self.put(v, NONE);
@@ -396,7 +397,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Writes out what the decisions of this instruction ask for before it.
+    /// Emits the moves that this instruction needs before it.
     fn emit_moves(&mut self, origin: Origin) {
         if self.stores.is_empty() && self.copies.is_empty() && self.touched.is_empty() {
             return;
@@ -459,13 +460,13 @@ impl Scan<'_> {
 }
 
 impl Scan<'_> {
-    /// Where a value is while it is spilled.
+    /// Slot of a spilled value.
     fn slot_place(&self, v: Value) -> Place {
         Place::Slot(self.inputs.affinities.owner(v))
     }
 }
 
-/// Where a value is, from a sorted list.
+/// Location of a value, from a sorted list.
 pub fn location(list: &[(Value, Location)], v: Value) -> Option<Location> {
     list.binary_search_by_key(&v, |(u, _)| *u).ok().map(|at| list[at].1)
 }

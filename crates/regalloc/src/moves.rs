@@ -1,5 +1,5 @@
-//! Moves that happen at once, put into an order: between registers of one file, spill slots, and constants. Slots of
-//! general registers are words of the frame; slots of predicates are general values, allocated later.
+//! Sequentializes parallel moves between registers of one file, spill slots, and constants. Slots of general
+//! registers are words of the frame; slots of predicates are general values, allocated later.
 
 mod pending;
 
@@ -10,34 +10,34 @@ use oriole_ori::{Destination, File, Instruction, MemoryInfo, Origin, Pseudo, Sou
 use oriole_sass::{Mod, Op};
 use pending::Pending;
 
-/// Where a value can be.
+/// Location of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Place {
-    /// A register of the file at hand.
+    /// A register of the current file.
     Register(u8),
     /// The spill slot of this value.
     Slot(Value),
 }
 
-/// What is put into a place.
+/// Sources of moves.
 #[derive(Clone, PartialEq, Debug)]
 pub enum From {
     /// The content of another place.
     Place(Place),
-    /// What an instruction without register operands makes (its destination is replaced).
+    /// The result of an instruction without register operands (its destination is replaced).
     Made(Box<Instruction>),
 }
 
-/// One of the moves that happen at once. `value` is what the source holds.
+/// One of several parallel moves. `value` is the content of the source.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Move {
     /// Receives it.
     pub to: Place,
-    /// The value that the destination stands for afterwards.
+    /// The value that the destination holds afterwards.
     pub into: Value,
     /// Gives it.
     pub from: From,
-    /// The value that the source stands for.
+    /// The value in the source.
     pub value: Value,
 }
 
@@ -45,7 +45,7 @@ pub struct Move {
 pub struct Emitter<'a> {
     /// The function.
     pub work: &'a mut Work,
-    /// Which file.
+    /// The register file.
     pub file: File,
     /// Statement that the moves are booked on.
     pub origin: Origin,
@@ -144,7 +144,7 @@ impl Emitter<'_> {
         self.push(load);
     }
 
-    /// A constant, made anew.
+    /// A rematerialized constant.
     pub fn make(&mut self, into: Value, to: u8, rematerialization: &Instruction) {
         let d = self.work.part_in(into, to);
         let mut made = rematerialization.clone();
@@ -153,7 +153,7 @@ impl Emitter<'_> {
         self.push(made);
     }
 
-    /// All moves at once. No two have the same destination.
+    /// Emits parallel moves. No two have the same destination.
     pub fn parallel(&mut self, mut moves: Vec<Move>, scratch: RegisterSet) {
         moves.retain(|m| m.from != From::Place(m.to));
         // Constants come last, register by register: halves of a pair may be one instruction.
@@ -177,7 +177,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Makes a move of a cycle ready: what its destination holds is saved to a scratch register, or swapped with the
+    /// Breaks a cycle: the content of a move's destination is saved to a scratch register, or swapped with the
     /// source, or saved to memory.
     fn break_cycle(&mut self, pending: &mut Pending, index: usize, scratch: &mut Vec<u8>) {
         let m = pending.moves[index].clone().expect("a pending move");
@@ -190,7 +190,7 @@ impl Emitter<'_> {
                 pending.swapped(index, m.to, from);
                 return;
             }
-            // A cycle through slots without a free register: the emergency word holds one.
+            // A cycle through slots without a free register: the emergency slot holds one.
             _ => Place::Slot(self.work.emergency_slot(self.file, 1)),
         };
         let save = Move { to: temporary, into: held, from: From::Place(m.to), value: held };
@@ -225,7 +225,7 @@ impl Emitter<'_> {
                 self.push(copy);
             }
             (Place::Slot(owner), from) => {
-                // Memory to memory goes through a register; with none free, one is put aside for a moment.
+                // Memory to memory needs a register; with none free, one is saved temporarily.
                 let (register, aside) = match scratch.first() {
                     Some(&free) => (free, None),
                     None => (0, Some(self.work.emergency_slot(self.file, 0))),

@@ -1,5 +1,5 @@
-//! Next-use distances of values, across blocks: the measure by which values are evicted. An edge that leaves a loop counts
-//! as very long, so that a value that is only live through a loop is evicted before one that the loop uses.
+//! Next-use distances of values, across blocks: the eviction criterion. A loop exit edge counts as very long, so that
+//! a value that is only live through a loop is evicted before one that the loop uses.
 
 use crate::operands::is_partial;
 use std::collections::BinaryHeap;
@@ -18,21 +18,21 @@ const FAR: u32 = 1 << 30;
 pub struct NextUse {
     /// For each block its live-in values of the file, sorted, with the distance from its top.
     entry: TiVec<BlockId, Vec<(Value, u32)>>,
-    /// The same at its end, the length of the edge included.
+    /// Distances at its end, the length of the edge included.
     exit: TiVec<BlockId, Vec<(Value, u32)>>,
 }
 
-/// What each instruction does to the values of one file, found once for all walks over the blocks.
+/// Reads and writes of the values of one file by each instruction, found once for all walks over the blocks.
 #[derive(Default)]
 pub struct Touches {
     /// For each block its first instruction in `places`.
     blocks: Vec<u32>,
     places: Vec<Place>,
-    /// Where each instruction has its values: those that it reads, then those that it writes.
+    /// The values of each instruction: those read, then those written.
     values: Vec<Value>,
 }
 
-/// Where one instruction has its values.
+/// The values of one instruction.
 #[derive(Clone, Copy)]
 struct Place {
     start: u32,
@@ -40,19 +40,19 @@ struct Place {
     partial: bool,
 }
 
-/// What one instruction does to the values of one file.
+/// Reads and writes of the values of one file by an instruction.
 #[derive(Clone, Copy)]
 pub struct Touch<'a> {
     /// Distinct values read, sorted.
     pub uses: &'a [Value],
     /// Values written.
     pub definitions: &'a [Value],
-    /// The old value of a definition stays alive.
+    /// The old value of a definition stays live.
     pub partial: bool,
 }
 
 impl Touch<'_> {
-    /// Values whose content from before may still be wanted: those read, and those that are written only in part.
+    /// Values whose old content may still be needed: those read, and those written partially.
     pub fn kept(&self) -> impl Iterator<Item = Value> {
         self.uses.iter().chain(self.definitions.iter().filter(|_| self.partial)).copied()
     }
@@ -88,7 +88,7 @@ impl Touches {
         all
     }
 
-    /// Sorts the values from here on and drops doubles.
+    /// Sorts the values from here on and drops duplicates.
     fn sort_and_dedup(&mut self, start: usize) {
         let tail = &mut self.values[start..];
         if tail.len() < 2 {
@@ -105,7 +105,7 @@ impl Touches {
         self.values.truncate(start + kept);
     }
 
-    /// What the instructions of a block do, in order.
+    /// The touches of the instructions of a block, in order.
     pub fn of(&self, block: BlockId) -> impl DoubleEndedIterator<Item = Touch<'_>> + ExactSizeIterator {
         let at = usize::from(block);
         let places = &self.places[self.blocks[at] as usize..=self.blocks[at + 1] as usize];
@@ -121,7 +121,8 @@ impl Touches {
 }
 
 impl NextUse {
-    /// Computes the distances for one file; the live sets and touches hold the values of that file but the stack pointer.
+    /// Computes the distances for one file; the live sets and touches hold the values of that file except the stack
+    /// pointer.
     pub fn new(
         function: &Function,
         cfg: &Cfg,
@@ -136,7 +137,7 @@ impl NextUse {
             entry: function.block_ids().map(|b| of_file(liveness.live_in(b))).collect(),
             exit: function.block_ids().map(|b| of_file(liveness.live_out(b))).collect(),
         };
-        // What a block does to each live-in value: distance of its first use, or that it only passes through.
+        // Effect of a block on each live-in value: distance of its first use, or that it only passes through.
         let mut first: TiVec<BlockId, Vec<u32>> = ti_vec![Vec::new(); count];
         let mut seen: TiVec<Value, u32> = ti_vec![NEVER; function.values.len()];
         let mut touched: Vec<Value> = Vec::new();
@@ -151,7 +152,7 @@ impl NextUse {
             first[block] = next.entry[block].iter().map(|&(v, _)| seen[v]).collect();
             touched.drain(..).for_each(|v| seen[v] = NEVER);
         }
-        // Blocks whose successors have come nearer since they were looked at, the last in RPO first.
+        // Blocks whose successors have shorter distances now, the last in RPO first.
         let mut work: BinaryHeap<u32> = (0..cfg.order().len() as u32).collect();
         let mut waits = vec![true; cfg.order().len()];
         while let Some(position) = work.pop() {
@@ -169,7 +170,7 @@ impl NextUse {
         next
     }
 
-    /// Looks at the successors of a block; true if something at its top has come nearer.
+    /// Updates a block from its successors; true if a distance at its top became shorter.
     fn update(&mut self, function: &Function, loops: &Loops, block: BlockId, first: &[u32]) -> bool {
         let mut exit = std::mem::take(&mut self.exit[block]);
         for &successor in &function.block(block).successors {

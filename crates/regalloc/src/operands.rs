@@ -1,20 +1,20 @@
-//! The register operands of an instruction, seen for one file: groups of values that must lie side by side.
+//! The register operands of an instruction, for one file: groups of values that must be consecutive.
 
 use oriole_ori::{Address, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value, Values};
 use oriole_sass::Class;
 use smallvec::SmallVec;
 use std::slice;
 
-/// Values that must lie in consecutive registers, the first aligned.
+/// Values that must be in consecutive registers, the first aligned.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'a> {
     /// Lowest first.
     pub values: &'a [Value],
     /// The power of two that the first register must be a multiple of.
     pub align: u8,
-    /// Where the first must be.
+    /// Required register of the first value.
     pub fixed: Option<u8>,
-    /// Which operand it is.
+    /// The operand slot.
     pub operand: Slot,
 }
 
@@ -23,7 +23,7 @@ pub struct Group<'a> {
 pub enum Slot {
     /// The guard.
     Guard,
-    /// A source with plain values or an index.
+    /// A source with plain values or an index register.
     Source(u32),
     /// Part 0 (descriptor), 1 (base) or 2 (uniform) of an address.
     Address(u32, u8),
@@ -37,12 +37,12 @@ pub fn alignment(count: usize) -> u8 {
         0 | 1 => 1,
         2 => 2,
         3 | 4 => 4,
-        // Accumulators of warp groups; nothing says that less would do.
+        // Accumulators of `wgmma`; a smaller alignment is not documented.
         _ => 8,
     }
 }
 
-/// The same of a source of an instruction.
+/// The alignment of a source of an instruction.
 fn source_alignment(instruction: &Instruction, count: usize) -> u8 {
     match instruction.opcode {
         Opcode::Sass(op) => oriole_sass::source_alignment(op, count).unwrap_or(alignment(count)),
@@ -111,7 +111,7 @@ pub fn destinations(instruction: &Instruction, file: File) -> SmallVec<[Group<'_
     groups
 }
 
-/// True if an operand of this file is a tuple, or has to be in some register: most instructions have none in most files.
+/// True if an operand of this file is a tuple, or has a fixed register: most instructions have none in most files.
 pub fn wants_places(function: &Function, instruction: &Instruction, file: File) -> bool {
     let wants = |values: &[Value], fixed: Option<u8>| match values {
         [] => false,
@@ -131,13 +131,12 @@ pub fn wants_places(function: &Function, instruction: &Instruction, file: File) 
         || instruction.destinations.iter().any(|destination| wants(&destination.values, destination.fixed))
 }
 
-/// True for a product of a warp group. It writes its accumulators while it still reads.
+/// True for a `wgmma`. It writes its accumulators while it still reads.
 pub fn is_group_product(instruction: &Instruction) -> bool {
     matches!(instruction.opcode, Opcode::Sass(op) if op.info().class(&instruction.mods) == Class::Group)
 }
 
-/// The accumulators among what a product of a warp group reads: the last source as wide as the result. They are read where the
-/// result is written.
+/// The accumulators among the sources of a `wgmma`: the last source as wide as the result. They are read in place.
 pub fn accumulators<'a>(
     instruction: &Instruction,
     reads: &[Group<'a>],
@@ -149,7 +148,7 @@ pub fn accumulators<'a>(
     reads.iter().rfind(as_wide).copied()
 }
 
-/// The values of an operand, to be replaced; none where the instruction has no such operand.
+/// The values of an operand, mutable; empty if the instruction has no such operand.
 pub fn values_mut(instruction: &mut Instruction, operand: Slot) -> &mut [Value] {
     match operand {
         Slot::Guard => match &mut instruction.guard {
@@ -171,7 +170,7 @@ pub fn values_mut(instruction: &mut Instruction, operand: Slot) -> &mut [Value] 
     }
 }
 
-/// Puts other values into an operand.
+/// Replaces the values of an operand.
 pub fn replace(instruction: &mut Instruction, operand: Slot, values: &[Value]) {
     values_mut(instruction, operand).copy_from_slice(values);
 }

@@ -1,10 +1,10 @@
-//! Re-allocation of the general registers after the first one, where the result costs next to nothing.
+//! Re-allocation of the general registers after the first allocation, where the result costs next to nothing.
 //!
-//! * At a lower register limit: the scan takes whatever is free, and aligned tuples leave holes. With a limit it packs more
-//!   closely, at the price of moves, and rematerializes constants. Hardware allocates registers in units of eight, so
-//!   that only whole units are tried.
-//! * With the least recently used register first, once their number is fixed: reusing a register late leaves fewer false
-//!   dependences, so that scheduling after allocation has more freedom.
+//! * At a lower register limit: the scan takes any free register, and aligned tuples leave holes. With a limit it
+//!   packs more closely, at the cost of moves, and rematerializes constants. The hardware allocates registers in
+//!   units of eight, so only whole units are tried.
+//! * With the least recently used register first, once their count is fixed: reusing a register late leaves fewer
+//!   false dependences, so scheduling after allocation has more freedom.
 
 use crate::driver::{general, usable};
 use crate::linear_scan::{CostBudget, ScanInputs};
@@ -13,25 +13,25 @@ use oriole_chip::{allocated, nameable};
 use oriole_ori::{BlockId, Loops};
 use typed_index_collections::{TiVec, ti_vec};
 
-/// Fewer registers allocated than this are not asked for.
+/// Register counts below this are not tried.
 const FEWEST: u16 = 16;
 
-/// Registers are allocated in units of so many.
+/// Allocation unit of registers.
 const UNIT: u16 = 8;
 
-/// How many permille more instructions a lower register count may cost, each loop level counted eightfold.
+/// How many permille more instructions a lower register count may cost; each loop level weighs eightfold.
 const FEWER_BUDGET: u64 = 20;
 
-/// The same for choosing the least recently used register.
+/// The budget for least-recently-used assignment.
 const LRU_BUDGET: u64 = 5;
 
-/// What an allocation costs.
+/// Cost of an allocation.
 struct Cost {
-    /// Moves and other instructions that the allocator put in, loops counted eightfold.
+    /// Moves and other inserted instructions; each loop level weighs eightfold.
     moves: u64,
-    /// All instructions, counted likewise.
+    /// All instructions, weighted likewise.
     all: u64,
-    /// Accesses to the frame that it put in.
+    /// Inserted accesses to the frame.
     memory: u32,
 }
 
@@ -46,13 +46,13 @@ impl Cost {
         cost
     }
 
-    /// The budget of a re-allocation that may cost so many permille more.
+    /// The budget of a re-allocation that may cost this many permille more.
     fn and(&self, permille: u64) -> CostBudget {
         CostBudget { moves: self.moves + self.all * permille / 1000, memory: self.memory }
     }
 }
 
-/// How many loops each block lies in: a block on an edge in those that both ends lie in.
+/// Loop depth of each block; a block on an edge is in the loops that contain both ends.
 fn depths(work: &Work, inputs: &ScanInputs) -> TiVec<BlockId, u32> {
     let innermost = |block: BlockId| inputs.loops.innermost(block);
     let mut depths: TiVec<BlockId, u32> = ti_vec![0; work.function.blocks.len()];
@@ -73,15 +73,15 @@ fn depths(work: &Work, inputs: &ScanInputs) -> TiVec<BlockId, u32> {
     depths
 }
 
-/// Allocates again, with fewer registers but at least `floor`, then with the least recently used ones first. `before` is the function without
-/// general registers, which the inputs are about; `work` holds the first allocation, and then the best one.
+/// Allocates again, with fewer registers but at least `floor`, then with LRU assignment. `before` is the function
+/// without general registers that the inputs describe; `work` holds the first allocation, and then the best one.
 pub fn improve(work: &mut Work, before: Work, inputs: &ScanInputs, floor: u16) {
     let first = Cost::of(work, inputs).and(FEWER_BUDGET);
     let mut highest = work.highest();
     while highest > nameable(FEWEST).max(floor) {
         let limit = nameable((allocated(highest) - 1) / UNIT * UNIT).max(floor);
-        // Where more has to be held than fits, the frame is used, or used more, which nobody has asked for. A function that needs
-        // the frame in the parts that have given registers back may need no more of it.
+        // Above the limit, values are spilled, which was not requested. A function that already spills in the parts
+        // that released registers may need no more spills.
         let in_parts = first.memory > 0 && inputs.grants.is_some();
         if !in_parts && inputs.held > usable(&before, limit).len() {
             break;
@@ -99,8 +99,8 @@ pub fn improve(work: &mut Work, before: Work, inputs: &ScanInputs, floor: u16) {
     }
 }
 
-/// Another start from the same function. Instructions are copied block by block as the scan comes to them: one that is
-/// given up early copies no more than it has seen.
+/// A new start from the same function. Instructions are copied block by block as the scan reaches them: an attempt
+/// that is given up early copies no more than it has visited.
 pub fn start(before: &Work, inputs: &ScanInputs) -> Work {
     before.without(|block| inputs.cfg.is_reachable(block))
 }

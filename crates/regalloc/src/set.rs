@@ -5,9 +5,9 @@
 pub struct RegisterSet([u64; 4]);
 
 impl RegisterSet {
-    /// Registers with even numbers.
+    /// Even registers.
     pub const EVEN: RegisterSet = RegisterSet([0x5555_5555_5555_5555; 4]);
-    /// Registers with odd numbers.
+    /// Odd registers.
     pub const ODD: RegisterSet = RegisterSet([0xaaaa_aaaa_aaaa_aaaa; 4]);
 
     /// The set of these words, bit n of word k for register `64 k + n`.
@@ -63,13 +63,13 @@ impl RegisterSet {
         RegisterSet(std::array::from_fn(|k| self.0[k] & other.0[k]))
     }
 
-    /// True if there is none.
+    /// True if the set is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0 == [0; 4]
     }
 
-    /// How many there are.
+    /// Count of registers.
     #[inline]
     pub fn len(&self) -> u32 {
         self.0.iter().map(|w| w.count_ones()).sum()
@@ -81,7 +81,7 @@ impl RegisterSet {
         (0..4).find(|&k| self.0[k] != 0).map(|k| (k as u32 * 64 + self.0[k].trailing_zeros()) as u8)
     }
 
-    /// The registers whose even-odd partner is not in the set: taking one spoils no free pair.
+    /// Registers whose even-odd partner is not in the set: taking one breaks no free pair.
     pub fn lone(&self) -> RegisterSet {
         const EVEN: u64 = 0x5555_5555_5555_5555;
         RegisterSet(std::array::from_fn(|k| {
@@ -90,7 +90,7 @@ impl RegisterSet {
         }))
     }
 
-    /// Registers in rising order.
+    /// Registers in ascending order.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = u8> {
         (0..4usize).flat_map(move |k| {

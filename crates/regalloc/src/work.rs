@@ -1,23 +1,23 @@
-//! The function under allocation: its instructions, with marks for those that the allocator inserted, the parts into which
-//! live ranges are split, spill slots.
+//! The function under allocation: its instructions, with marks for inserted ones, the parts of split live ranges,
+//! spill slots.
 
 use crate::frame::base_register;
 use oriole_ori::{Block, BlockId, File, Function, Value};
 use rustc_hash::FxHashMap;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// A function on its way through the files.
+/// A function while its files are allocated one by one.
 #[derive(Debug)]
 pub struct Work {
     /// The function as rewritten so far.
     pub function: Function,
-    /// For each block and instruction: put in by the allocator.
+    /// For each block and instruction: true if the allocator inserted it.
     pub inserted: TiVec<BlockId, Vec<bool>>,
     /// Block of the input; `None` for a new one.
     pub blocks: TiVec<BlockId, Option<BlockId>>,
     /// Register of each value, once chosen.
     pub register: TiVec<Value, Option<u8>>,
-    /// The value of the input that each value stands for.
+    /// The input value that each value represents.
     pub original: TiVec<Value, Value>,
     /// The stack pointer.
     pub stack_pointer: Value,
@@ -27,7 +27,7 @@ pub struct Work {
     pub spill_words: u32,
     /// Spill slot (word index) of a value, looked up only.
     pub slots: FxHashMap<Value, u32>,
-    /// Stores to the frame put in.
+    /// Inserted stores to the frame.
     pub stores: u32,
     /// Reloads from it.
     pub loads: u32,
@@ -61,7 +61,7 @@ impl Work {
         work
     }
 
-    /// A copy without the instructions of blocks that the filter chooses.
+    /// A copy without the instructions of blocks that the filter selects.
     pub fn without(&self, leave: impl Fn(BlockId) -> bool) -> Work {
         let Work { function, inserted, .. } = self;
         let bare = |(id, block): (BlockId, &Block)| Block {
@@ -108,14 +108,14 @@ impl Work {
         }
     }
 
-    /// The highest general register chosen so far, plus one.
+    /// The highest general register assigned so far, plus one.
     pub fn highest(&self) -> u16 {
         let general =
             self.function.values.iter().zip(&self.register).filter(|(value, _)| value.file == File::R);
         general.filter_map(|(_, register)| *register).map(|r| u16::from(r) + 1).max().unwrap_or(0)
     }
 
-    /// A new value that stands for nothing of the input.
+    /// A new value without a counterpart in the input.
     pub fn new_value(&mut self, file: File) -> Value {
         let value = self.function.new_value(file, None);
         self.register.push(None);
@@ -123,7 +123,7 @@ impl Work {
         value
     }
 
-    /// The value that stands for `value` in this register: the value itself for its first register.
+    /// The part of `value` in this register: the value itself for its first register.
     pub fn part_in(&mut self, value: Value, register: u8) -> Value {
         if self.register[value] == Some(register) {
             return value;
@@ -143,7 +143,7 @@ impl Work {
         new
     }
 
-    /// The word of the spill area that belongs to a value.
+    /// The spill word of a value.
     pub fn slot(&mut self, value: Value) -> u32 {
         let next = self.spill_words;
         let slot = *self.slots.entry(value).or_insert(next);
@@ -151,7 +151,7 @@ impl Work {
         slot
     }
 
-    /// The general value that keeps a spilled predicate.
+    /// The general value that holds a spilled predicate.
     pub fn slot_value(&mut self, owner: Value) -> Value {
         if let Some(&known) = self.slot_values.get(&owner) {
             return known;
@@ -161,7 +161,7 @@ impl Work {
         new
     }
 
-    /// A value that owns a slot used for the length of one move.
+    /// A value whose slot is used for the duration of one move.
     pub fn emergency_slot(&mut self, file: File, number: u8) -> Value {
         if let Some(&known) = self.emergency.get(&(file, number)) {
             return known;
@@ -171,7 +171,7 @@ impl Work {
         new
     }
 
-    /// Stands for whatever a register holds that is put aside for a moment.
+    /// Placeholder for the content of a register that is saved temporarily.
     pub fn undefined_value(&mut self, file: File) -> Value {
         if let Some(&known) = self.undefined.get(&file) {
             return known;

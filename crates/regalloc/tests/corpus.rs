@@ -1,12 +1,11 @@
-//! Allocation of real functions: texts of Ori as they stand before phase 97, as `cargo xtask guard-data` writes them
-//! into the folder that `ORIOLE_GUARD_DATA` names.
-//! Every function must pass the checker at several budgets; registers and spills are printed.
+//! Allocation of real functions: Ori texts before phase 97, which `cargo xtask guard-data` writes to the folder in
+//! `ORIOLE_GUARD_DATA`. Every function must pass the checker at several budgets; registers and spills are printed.
 
 use oriole_chip::Chip;
 use oriole_options::AllocateOptions;
 use oriole_regalloc::AllocateError;
 
-/// The functions of a dump: each begins with `kernel` or `function`; a profile before it stands behind `#`.
+/// The functions of a dump: each begins with `kernel` or `function`; a profile before it follows a `#`.
 fn functions(text: &str) -> Vec<(String, String)> {
     let mut list: Vec<(String, String)> = Vec::new();
     let mut name = String::new();
@@ -65,7 +64,7 @@ fn real_functions_are_allocated_right() {
                             start.elapsed().as_millis()
                         );
                     }
-                    // An operand that is wider than the limit.
+                    // An operand wider than the limit.
                     Err(error @ AllocateError::Exceeded { .. }) if limit.is_some() => {
                         line += &format!(" | {error}");
                     }

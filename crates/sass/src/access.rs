@@ -1,8 +1,8 @@
-//! Which registers an instruction reads and writes, component by component, and in which role: from its form, the only
-//! place that says so. Schedulers, latencies, statistics and the editor ask here. The simulator and the hazard checker
-//! have tables of their own, so that a wrong row cannot blind both.
+//! Registers that an instruction reads and writes, component by component, with their roles: derived from its form,
+//! the only source. Used by schedulers, latencies, statistics and the editor. The simulator and the hazard checker
+//! have tables of their own, so that a wrong row does not affect both.
 //!
-//! Only what the word says is told: what a called function or a trap handler touches is not known here.
+//! Only accesses of the word itself are reported: those of a called function or a trap handler are not known here.
 
 use crate::choose::{choose, resolve_as};
 use crate::error::EncodeError;
@@ -20,7 +20,7 @@ pub enum Access {
     Read {
         /// File.
         file: RegisterFile,
-        /// Number in the file.
+        /// Index in the file.
         register: u8,
         /// Role.
         slot: Slot,
@@ -29,16 +29,16 @@ pub enum Access {
     Write {
         /// File.
         file: RegisterFile,
-        /// Number in the file.
+        /// Index in the file.
         register: u8,
         /// Part of the result.
         part: ResultPart,
     },
 }
 
-/// Visits every register that the instruction reads and writes, guard first, then operand by operand. A register can be
-/// visited more than once. Where the table does not know a width, four general and two uniform registers are named: a
-/// register too many costs time, never correctness.
+/// Visits every register that the instruction reads and writes, guard first, then operand by operand. A register may
+/// be visited more than once. Where the table does not know a width, four general and two uniform registers are
+/// assumed: a register too many costs time, never correctness.
 pub fn accesses(table: &'static Table, id: FormId, instruction: &Instruction, visit: impl FnMut(Access)) {
     let form = table.form(id);
     if form.slots.len() == instruction.operands.len() {
@@ -66,7 +66,7 @@ pub fn accesses_of(
     Ok(())
 }
 
-/// Spans where the table knows none.
+/// Role of an operand whose width the table does not know.
 const UNKNOWN: Role =
     Role { access: Direction::Use, components: 4, uniform_components: 2, descriptor_components: 2 };
 
@@ -94,9 +94,9 @@ fn visit_form(
     }
 }
 
-/// The power of two that the first register of a source of so many registers must be a multiple of, where that is not what tuples
-/// of this width want in other instructions: the left factor of the widest product of doubles. One at a multiple of eight is an
-/// illegal instruction on an H200.
+/// Alignment of a source of `registers` registers, where it differs from that of tuples of this width in other
+/// instructions: the left factor of the widest f64 MMA. One that is only aligned to eight is an illegal instruction
+/// on an H200.
 pub fn source_alignment(op: Op, registers: usize) -> Option<u8> {
     (op == Op::DMMA && registers == 16).then_some(16)
 }
@@ -114,7 +114,7 @@ impl Operands<'_> {
         if self.role.access != Direction::Def {
             self.whole_reads(operand, visit);
         }
-        // What is inside of an address is always read.
+        // Registers inside of an address are always read.
         self.address_reads(operand, visit);
         if self.role.access != Direction::Use {
             self.writes(operand, visit);

@@ -1,6 +1,6 @@
-//! Which form an instruction has: the one that takes its operands, modifiers and signs. It is found once for each
-//! instruction; with the form's number no search is made again. What a form takes is in tables: no word is made to find
-//! out, except to say why no form takes an instruction.
+//! Form selection: the form that takes the operands, modifiers and signs of an instruction. It is found once for each
+//! instruction; with the form's id no search is needed again. Acceptance is in tables: no word is encoded, except to
+//! report why no form takes an instruction.
 
 use crate::error::{EncodeError, Leftover};
 use crate::fill::{Asked, fill, guard_bits, operand_bits};
@@ -14,13 +14,13 @@ pub type Slots = SmallVec<[u8; 8]>;
 /// The form of an instruction, and which slot each operand fills.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// Its number in the table of the chip.
+    /// Its id in the table of the chip.
     pub id: FormId,
     /// The form.
     pub form: &'static Form,
     /// For each operand the index of its slot.
     pub slots: Slots,
-    /// Operands of the form may live in one field.
+    /// Operands of the form may share a field.
     pub shares_fields: bool,
 }
 
@@ -35,12 +35,12 @@ pub(crate) fn choose(
     Ok((resolved, word))
 }
 
-/// Of the forms that take the instruction the one that adds the fewest operands of its own; `None` if none takes it.
+/// The accepting form that adds the fewest operands of its own; `None` if none accepts.
 pub(crate) fn choose_for(table: &'static Table, asked: &Asked<'_>) -> Option<Resolved> {
     let kinds = OperandKinds::of(asked.operands)?;
     let mut best: Option<(usize, Resolved)> = None;
     for (id, shape) in table.shapes_of(asked.op) {
-        // Most forms of an operation are ruled out here, and nothing else of them is read.
+        // Most forms of an operation are ruled out here, and the rest of their data is not read.
         if !shape.may_take(&kinds) {
             continue;
         }
@@ -65,7 +65,7 @@ pub(crate) fn choose_for(table: &'static Table, asked: &Asked<'_>) -> Option<Res
     best.map(|(_, resolved)| resolved)
 }
 
-/// True if the numbers of all operands fit their fields, and operands that share a field say the same.
+/// True if all operand values fit their fields, and operands that share a field are equal.
 fn numbers_fit(form: &Form, operands: &[Operand], slots: &[u8], shared: bool) -> bool {
     let (mut written, mut word) = (0u128, 0u128);
     operands.iter().zip(slots).all(|(operand, &at)| {
@@ -82,7 +82,7 @@ fn numbers_fit(form: &Form, operands: &[Operand], slots: &[u8], shared: bool) ->
     })
 }
 
-/// Why no form takes the instruction: each is tried, and the reason of the one that came furthest counts.
+/// The reason why no form takes the instruction: all are tried, and the attempt that got furthest counts.
 pub(crate) fn refusal(table: &'static Table, asked: &Asked<'_>) -> EncodeError {
     let op = asked.op;
     if table.ids_of(op).len() == 0 {
@@ -105,7 +105,7 @@ pub(crate) fn refusal(table: &'static Table, asked: &Asked<'_>) -> EncodeError {
     error
 }
 
-/// An instruction in a form that is known to be its own.
+/// Resolves an instruction whose form is known.
 pub(crate) fn resolve_as(
     table: &'static Table,
     id: FormId,
@@ -118,7 +118,7 @@ pub(crate) fn resolve_as(
     Ok(Resolved { id, form, slots, shares_fields: table.shares_fields(id) })
 }
 
-/// How far an attempt came; the error of the one that came furthest is reported.
+/// Progress of a failed attempt; the error of the one that got furthest is reported.
 fn severity(error: &EncodeError) -> u8 {
     match error {
         EncodeError::Operands(_) => 0,
@@ -128,7 +128,7 @@ fn severity(error: &EncodeError) -> u8 {
     }
 }
 
-/// The slots of operands of which none is left out.
+/// The slots of an instruction without omitted operands.
 const IN_ORDER: [u8; MOST_OPERANDS] = {
     let mut slots = [0; MOST_OPERANDS];
     let mut at = 0;
@@ -139,8 +139,8 @@ const IN_ORDER: [u8; MOST_OPERANDS] = {
     slots
 };
 
-/// Gives each operand a slot, in order, the first that leaves one for each operand behind it; slots without an operand must
-/// be ones that the text may leave out.
+/// Assigns each operand a slot, in order: the first one that leaves slots for all operands after it. Slots without an
+/// operand must be optional in the text.
 fn align(form: &Form, own: &Shape, operands: &[Operand], kinds: &OperandKinds) -> Option<Slots> {
     if !own.may_take(kinds) {
         return None;
@@ -151,8 +151,8 @@ fn align(form: &Form, own: &Shape, operands: &[Operand], kinds: &OperandKinds) -
             own.has_kinds_of(kinds) && slots.iter().zip(operands).all(|(slot, operand)| fits(slot, operand));
         return fit.then(|| Slots::from_slice(&IN_ORDER[..count]));
     }
-    // For each slot the operands that it takes, and for each place between slots from which operand on the slots behind it
-    // can hold all that are left: bit n for operand n.
+    // For each slot the operands that it takes, and for each slot position the suffixes of operands that fit the
+    // slots after it: bit n for operand n.
     let mut taken = [0u32; MOST_OPERANDS];
     let mut holds = [0u32; MOST_OPERANDS + 1];
     holds[slots.len()] = 1 << count;
@@ -183,11 +183,11 @@ fn align(form: &Form, own: &Shape, operands: &[Operand], kinds: &OperandKinds) -
     Some(chosen)
 }
 
-/// True if the operand is of the slot's kind; whether its numbers fit is not asked.
+/// True if the operand is of the slot's kind; its value is not checked.
 fn fits(slot: &Slot, operand: &Operand) -> bool {
     use OperandKind as O;
     use SlotKind as S;
-    // A part that the operand lacks must be one that the text may leave out.
+    // A part that the operand lacks must be optional in the text.
     let part = |have: bool, want: bool, field: Option<&Field>| {
         if want { have || field.is_some_and(|field| field.elided_bits().is_some()) } else { !have }
     };
@@ -210,7 +210,7 @@ fn fits(slot: &Slot, operand: &Operand) -> bool {
         | (S::Target, O::Target(_))
         | (S::Symbol, O::Symbol(_))
         | (S::ScoreboardSet, O::ScoreboardSet(_)) => true,
-        // An index that the text may leave out.
+        // An index that the text may omit.
         (S::ConstIndexed | S::ConstUniformIndexed, O::Const { .. })
         | (S::ConstBindlessIndexed, O::ConstBindless { .. }) => true,
         (S::FixedSymbol(wanted), O::Symbol(symbol)) => wanted == symbol,
@@ -240,7 +240,7 @@ mod tests {
     use crate::{Mod, decode};
     use oriole_chip::Chip;
 
-    /// The reference: the slots of the operands from `chosen` on are searched for from slot `from` on, the first ones first.
+    /// Specification: searches slots for the operands from `chosen` on, starting at slot `from`, first fit.
     fn place(form: &Form, operands: &[Operand], from: usize, chosen: &mut Slots) -> bool {
         let Some(operand) = operands.get(chosen.len()) else {
             return form.slots[from..].iter().all(can_be_left_out);
@@ -260,8 +260,7 @@ mod tests {
         false
     }
 
-    /// The reference: each form is filled, and the first one whose word can be written with the fewest operands of its
-    /// own is taken.
+    /// Specification: fills each form, and takes the first encodable one with the fewest operands of its own.
     fn by_trial(table: &'static Table, asked: &Asked<'_>) -> Option<(FormId, Slots)> {
         let mut best: Option<(usize, FormId, Slots)> = None;
         for id in table.ids_of(asked.op) {
@@ -278,7 +277,7 @@ mod tests {
         best.map(|(_, id, slots)| (id, slots))
     }
 
-    /// Numbers that are the same in every run.
+    /// A random number generator with a fixed seed.
     struct Random(u64);
 
     impl Random {
@@ -293,7 +292,7 @@ mod tests {
             (self.next() >> 33) as usize % end
         }
 
-        /// A word of the form: any row of each set, any number in each field.
+        /// A random word of the form: any row of each set, any value in each field.
         fn word(&mut self, form: &Form) -> u128 {
             const GUARD_AND_CONTROL: u128 = 0x7000 | 0x7f1 << 105;
             let mut word = form.value | form.unused_value | GUARD_AND_CONTROL;
@@ -346,7 +345,7 @@ mod tests {
         }
     }
 
-    /// Operands that live in one field must be the same also where the form was chosen before its registers were known.
+    /// Operands that share a field must be equal, also if the form was chosen before its registers were known.
     #[test]
     fn operands_of_one_field_are_compared() {
         let mut compared = 0;
@@ -363,7 +362,7 @@ mod tests {
                     let mut other = instruction.clone();
                     let OperandKind::Reg(number) = &mut other.operands[at].kind else { continue };
                     *number = number.wrapping_add(8) % 128;
-                    // What is written says all of the instruction, or nothing is.
+                    // The encoding represents all of the instruction, or fails.
                     if let Ok(word) = crate::encode_as(chip, id, &other) {
                         assert_eq!(decode(chip, word).as_ref(), Ok(&other), "{chip}");
                     } else {

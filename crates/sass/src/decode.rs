@@ -1,6 +1,5 @@
-//! From a word to the instruction it is: the form is found by opcode and identifying bits, then every field is read.
-//! A word that no form explains is refused; so is one in which bits without a meaning differ from how they are
-//! written, unless the caller says that this may be.
+//! Decodes a word: the form is found by opcode and identifying bits, then every field is read. A word without a form
+//! is rejected; so is one with unused bits that differ from their written value, unless the caller allows that.
 
 use crate::form::{self, CONTROL_SHIFT, Form, NO_BIT, SELF, Slot, SlotKind, Token};
 use crate::register::{PT, RegisterFile};
@@ -18,7 +17,7 @@ pub enum DecodeError {
     UnknownOpcode(u16),
     /// The opcode exists, but no form of it has these modifier bits.
     UnknownForm(u16),
-    /// Bits that mean nothing differ from how they are written; the mask says which.
+    /// Unused bits differ from their written value; the mask has them.
     UnusedBits(u128),
     /// The scheduling control is not one that the instruction may have.
     Control,
@@ -38,7 +37,7 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// The instruction of a word. `encode` gives the very same word back.
+/// Decodes a word. `encode` gives the very same word back.
 pub fn decode(chip: Chip, word: InstructionWord) -> Result<Instruction, DecodeError> {
     decode_with_form(chip, word).map(|(_, instruction)| instruction)
 }
@@ -56,8 +55,8 @@ pub fn decode_with_form(
     Ok((form, instruction))
 }
 
-/// Like `decode`, but bits without a meaning may hold anything: for those who only show words. What they do is not
-/// known, since a bit may have a meaning that the table does not know.
+/// Like `decode`, but unknown bits may have any value: for display only. The effect is not known, since such a bit
+/// may have a meaning that the table does not know.
 pub fn decode_lenient(chip: Chip, word: InstructionWord) -> Result<Instruction, DecodeError> {
     find(chip, word).map(|(_, instruction)| instruction)
 }
@@ -87,13 +86,13 @@ fn find(chip: Chip, word: InstructionWord) -> Result<(&'static Form, Instruction
     Err(error)
 }
 
-/// Where in the control field the reuse flags are, or the place in a batch.
+/// Position of the reuse flags, or the batch index, in the control field.
 pub(crate) const TOP_SHIFT: u32 = 17;
 /// The last place in a batch that is one.
 pub(crate) const LAST_BATCH: u8 = 5;
-/// What the field of a scoreboard holds where none is set.
+/// Value of a scoreboard field where none is set.
 pub(crate) const NO_SCOREBOARD: u32 = 7;
-/// How many scoreboards a warp has; their field could name one more.
+/// Scoreboards of a warp; their field could name one more.
 pub(crate) const SCOREBOARDS: u64 = 6;
 
 fn read(
@@ -167,7 +166,7 @@ fn read_control(form: &Form, bits: u32) -> Option<Control> {
     valid.then_some(control)
 }
 
-/// False where a field holds a number that no register or scoreboard has.
+/// False where a field holds an index that no register or scoreboard has.
 fn names_a_register(slot: &Slot, word: u128) -> bool {
     match slot.kind {
         SlotKind::Scoreboard => slot.fields[0].extract(word) < SCOREBOARDS,
@@ -178,7 +177,7 @@ fn names_a_register(slot: &Slot, word: u128) -> bool {
     }
 }
 
-/// What the slot names in this word. A name chosen by a set is filled in later.
+/// The operand of the slot in this word. A name selected by a set is filled in later.
 fn read_kind(slot: &Slot, word: u128) -> OperandKind {
     let fields = slot.fields;
     let raw = |n: usize| fields[n].extract(word);
@@ -241,7 +240,7 @@ fn read_kind(slot: &Slot, word: u128) -> OperandKind {
             }
         }
         SlotKind::FixedSymbol(symbol) => OperandKind::Symbol(symbol),
-        // Every such slot has a set that names it: a row without a symbol does not occur in the tables.
+        // Every such slot has a set with its names: a row without a symbol does not occur in the tables.
         SlotKind::Symbol => OperandKind::SymbolNumber(0),
     }
 }

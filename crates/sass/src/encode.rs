@@ -1,5 +1,5 @@
-//! From an instruction to its word: the form is found, its fields are filled, and the scheduling control is added. No choice
-//! of opcode is made here.
+//! From an instruction to its word: the form is found, its fields are filled, and the scheduling control is added. No
+//! choice of opcode is made here.
 
 use crate::choose::{Resolved, choose, choose_for, refusal, resolve_as};
 use crate::decode::{LAST_BATCH, NO_SCOREBOARD, TOP_SHIFT};

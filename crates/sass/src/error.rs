@@ -13,27 +13,27 @@ pub enum EncodeError {
     UnknownOpcode(Op),
     /// No form of the opcode takes operands of these kinds.
     Operands(Op),
-    /// Forms with these operands exist, but none that takes all modifiers and signs; one that was left over.
+    /// Forms with these operands exist, but none that takes all modifiers and signs; with one unsupported item.
     Modifiers(Op, Leftover),
-    /// A number does not fit its field, or two operands that share a field differ. The operand's index is given.
+    /// A value does not fit its field, or two operands that share a field differ. The operand's index is given.
     Range(Op, usize),
-    /// The guard is of the wrong register file, or its number is too large.
+    /// The guard is of the wrong register file, or its index is too large.
     Guard(Op),
     /// `.reuse` on an operand that has no reuse bit.
     Reuse(Op, usize),
-    /// The scheduling control cannot be written: a value is too large, the instruction cannot release that
-    /// scoreboard, or it neither stalls nor yields.
+    /// The scheduling control is not encodable: a value is too large, the instruction cannot release that scoreboard,
+    /// or it neither stalls nor yields.
     Control(Op, &'static str),
 }
 
-/// What a form could not express.
+/// The part that a form could not express.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Leftover {
     /// A modifier of the instruction.
     Mod(Mod),
     /// A sign, suffix or name of the operand with this index.
     Operand(usize),
-    /// Nothing was left over, but a field had no value for what was asked (a required modifier is missing).
+    /// Everything is expressible, but a field has no value for it (a required modifier is missing).
     Missing,
 }
 

@@ -1,5 +1,5 @@
-//! From an instruction and its form to the lower bits of its word: fills the form's fields. Nothing is cut off silently: a
-//! number that does not fit, a sign that the form lacks, a modifier that it does not know, each is an error.
+//! Encodes the lower bits of a word from an instruction and its form by filling the form's fields. Nothing is
+//! truncated silently: a value that does not fit, a sign that the form lacks, or an unknown modifier is an error.
 
 use crate::error::{EncodeError, Leftover};
 use crate::form::{self, Field, Form, NO_BIT, SELF, Set, Slot, SlotKind, Token};
@@ -23,7 +23,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Everything a word must say beyond its numbers, ticked off as the form says it.
+/// Everything that a word must express besides its values, ticked off on the way.
 struct Wanted {
     tokens: SmallVec<[(Token, bool); 12]>,
 }
@@ -49,7 +49,8 @@ impl Wanted {
     }
 }
 
-/// True if a token of the table, in a set of this slot, says what is wanted. Where a suffix is written plays no role.
+/// True if a token of the table, in a set of this slot, expresses the wanted one. The position of a suffix in the
+/// text does not matter.
 fn same(wanted: Token, token: Token, slot: u8) -> bool {
     let of = |own: u8| if own == SELF { slot } else { own };
     match (wanted, token) {
@@ -63,7 +64,7 @@ fn same(wanted: Token, token: Token, slot: u8) -> bool {
     }
 }
 
-/// The lower 105 bits of the instruction in this form. `shared`: operands may live in one field; without it none do.
+/// The lower 105 bits of the instruction in this form. `shared`: operands may share a field; otherwise none do.
 pub(crate) fn fill(
     form: &'static Form,
     instruction: &Asked<'_>,
@@ -135,7 +136,7 @@ pub(crate) fn fill(
         for (field, bits) in slot.fields.iter().zip(bits) {
             let placed = field.place(bits);
             if shared {
-                // Two operands that live in one field must be the same.
+                // Two operands that share a field must be equal.
                 let mask = field.mask();
                 if written & mask != 0 && word & mask != placed {
                     return Err(EncodeError::Range(op, index));
@@ -148,7 +149,7 @@ pub(crate) fn fill(
     Ok(word | left_out | guard_bits(form, instruction.guard).ok_or(EncodeError::Guard(op))?)
 }
 
-/// A suffix that the form always has says nothing where the operand itself is left out.
+/// True for a suffix that the form always has, of an omitted operand.
 fn said_by_left_out(token: Token, slots: &[u8]) -> bool {
     match token {
         Token::Suffix(at, ..) => !slots.contains(&at),
@@ -156,7 +157,7 @@ fn said_by_left_out(token: Token, slots: &[u8]) -> bool {
     }
 }
 
-/// The row that says most of what is wanted and nothing else.
+/// The row that expresses most wanted tokens and no others.
 fn best_row(set: &Set, wanted: &Wanted) -> Option<&'static form::Row> {
     if wanted.tokens.is_empty() {
         return set.rows.iter().find(|row| row.tokens.is_empty());
@@ -173,7 +174,7 @@ fn best_row(set: &Set, wanted: &Wanted) -> Option<&'static form::Row> {
     best
 }
 
-/// The raw bits of an operand's fields, in the order of the slot's fields; `None` if a number does not fit.
+/// The raw bits of an operand's fields, in the order of the slot's fields; `None` if a value does not fit.
 pub(crate) fn operand_bits(slot: &Slot, operand: &Operand) -> Option<FieldBits> {
     use RegisterFile::{Barrier, General, Predicate, Uniform, UniformPredicate};
     let first = || slot.fields.first();
@@ -228,7 +229,7 @@ pub(crate) fn operand_bits(slot: &Slot, operand: &Operand) -> Option<FieldBits> 
 /// The raw bits of the fields of a slot.
 pub(crate) type FieldBits = SmallVec<[u64; 4]>;
 
-/// Those of a constant: bank or handle, perhaps an index, and the offset.
+/// The field bits of a constant: bank or handle, optional index, and the offset.
 fn constant_bits(slot: &Slot, kind: OperandKind) -> Option<FieldBits> {
     use RegisterFile::{General, Uniform};
     let fields = slot.fields;
@@ -263,14 +264,14 @@ fn constant_bits(slot: &Slot, kind: OperandKind) -> Option<FieldBits> {
     }
     let (field, value) = (fields.last()?, offset as i64);
     let (low, high) = field.range();
-    // A 16-bit offset prints signed, but counts as unsigned as well.
+    // A 16-bit offset prints as signed, but may be given as unsigned as well.
     let halves =
         field.signed && high - low + field.scale as i64 == 0x10000 && (0x8000..0x10000).contains(&value);
     bits.push(field.number_bits(if halves { value - 0x10000 } else { value })?);
     Some(bits)
 }
 
-/// Those of an address in memory.
+/// The field bits of a memory address.
 fn memory_bits(slot: &Slot, kind: OperandKind) -> Option<FieldBits> {
     use RegisterFile::{General, Uniform};
     let OperandKind::Memory { descriptor, base, uniform, offset } = kind else { return None };
@@ -306,13 +307,13 @@ fn memory_bits(slot: &Slot, kind: OperandKind) -> Option<FieldBits> {
     Some(bits)
 }
 
-/// An immediate of 32 bits may be given signed or unsigned: the bits are the same.
+/// A 32-bit immediate may be given as signed or unsigned: the bits are equal.
 fn immediate_bits(field: &Field, value: i64) -> Option<u64> {
     field.number_bits(value).or_else(|| {
         let whole = field.width() == 32 && field.scale == 1;
         let fits = (i32::MIN as i64..=u32::MAX as i64).contains(&value);
         match field.width() {
-            // All of 64 bits: a number with the highest bit set is a negative one here.
+            // A 64-bit value with the highest bit set is negative here.
             64 => Some(value as u64),
             _ => (whole && fits).then_some(value as u32 as u64),
         }

@@ -1,15 +1,15 @@
-//! Text of floating immediates, as the disassembler writes it: up to twenty significant digits, so that the text gives the
-//! bits back; large numbers always with an exponent; `+INF`, `-QNAN`.
+//! Text of floating-point immediates, as the disassembler writes it: up to twenty significant digits, so that the
+//! text gives the bits back; large values always with an exponent; `+INF`, `-QNAN`.
 
 use crate::form::FloatKind;
 use crate::{Mod, Mods};
 
-/// How the bits of a float slot are read under these modifiers: a half slot holds a brain float, and a single slot the
-/// upper half of a double, if the instruction says so.
+/// Format of a float slot under these modifiers: with certain modifiers an f16 slot holds a bf16, and an f32 slot the
+/// upper half of an f64.
 pub(crate) fn kind_under(kind: FloatKind, mods: &Mods) -> FloatKind {
     let any = |names: &[Mod]| names.iter().any(|&name| mods.has(name));
     match kind {
-        // Of a conversion's two formats the second one is the source's.
+        // Of a conversion's two formats the second one is that of the source.
         FloatKind::F16 if any(&[Mod::F16_2]) => FloatKind::F16,
         FloatKind::F16 if any(&[Mod::BF16_V2, Mod::BF16_2, Mod::BF16]) => FloatKind::Bf16,
         FloatKind::F32 if any(&[Mod::RCP64H, Mod::RSQ64H]) => FloatKind::F64High,
@@ -46,7 +46,7 @@ pub(crate) fn text(kind: FloatKind, bits: u32, exact: bool) -> String {
     number(value(kind, bits))
 }
 
-/// The value of finite bits. Every kind fits a double without rounding.
+/// The value of finite bits. Every kind fits f64 without rounding.
 fn value(kind: FloatKind, bits: u32) -> f64 {
     match kind {
         FloatKind::F32 => f32::from_bits(bits) as f64,
@@ -96,7 +96,7 @@ fn strip_zeros(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
-/// The bits of a text; `None` if it is no number, or the kind cannot hold it exactly.
+/// The bits of a text; `None` if it is not a float, or the kind cannot hold it exactly.
 pub(crate) fn parse(kind: FloatKind, text: &str) -> Option<u32> {
     let (exponent_bits, fraction_bits) = layout(kind);
     if let Some((_, bits)) = text.strip_suffix(']').and_then(|text| text.split_once("NAN[0x")) {
@@ -105,7 +105,7 @@ pub(crate) fn parse(kind: FloatKind, text: &str) -> Option<u32> {
     }
     let special = match text.trim_start_matches(['+', '-']) {
         "INF" => Some(0),
-        // The compiler's own not-a-number has all bits set.
+        // The NaN of ptxas has all bits set.
         "QNAN" => Some((1 << fraction_bits) - 1),
         "SNAN" => Some(1),
         _ => None,
@@ -121,7 +121,7 @@ pub(crate) fn parse(kind: FloatKind, text: &str) -> Option<u32> {
         FloatKind::F32 => text.parse::<f32>().ok().filter(|value| value.is_finite()).map(f32::to_bits),
         FloatKind::F64High => {
             let bits = text.parse::<f64>().ok().filter(|value| value.is_finite())?.to_bits();
-            // Twenty digits name a double only up to its lowest bits, which are zero here.
+            // Twenty digits determine an f64 only up to its lowest bits, which are zero here.
             let rounded = bits.wrapping_add(1 << 31) >> 32;
             (bits.abs_diff(rounded << 32) < 1 << 10).then_some(rounded as u32)
         }
@@ -136,26 +136,23 @@ pub(crate) fn parse(kind: FloatKind, text: &str) -> Option<u32> {
     }
 }
 
-/// The half-precision bits of a value that half precision holds exactly.
+/// The f16 bits of a value that f16 holds exactly.
 fn half_bits(value: f64) -> Option<u32> {
     let sign = if value.is_sign_negative() { 0x8000 } else { 0 };
     let magnitude = value.abs();
     if magnitude == 0.0 {
         return Some(sign);
     }
-    let exponent = (magnitude.log2().floor() as i32).clamp(-14, 15);
-    // `log2` may be off by one at the edges; the exact test below decides.
-    for exponent in [exponent, exponent - 1, exponent + 1] {
-        let steps = magnitude * 2f64.powi(10 - exponent);
-        let whole = steps.fract() == 0.0;
-        if whole && (-14..=15).contains(&exponent) && (1024.0..2048.0).contains(&steps) {
-            return Some(sign | ((exponent + 15) as u32) << 10 | (steps as u32 - 1024));
-        }
-        if whole && exponent == -14 && steps < 1024.0 {
-            return Some(sign | steps as u32);
-        }
+    // Subnormal f64 values have a smaller exponent still, which the clamp covers.
+    let exponent = ((magnitude.to_bits() >> 52) as i32 - 1023).max(-14);
+    let steps = magnitude * 2f64.powi(10 - exponent);
+    if steps.fract() != 0.0 || exponent > 15 {
+        return None;
     }
-    None
+    let steps = steps as u32;
+    // Subnormal halves have an exponent field of zero and no implied bit.
+    let field = if steps < 1024 { 0 } else { ((exponent + 15) as u32) << 10 };
+    Some(sign | field | steps & 0x3ff)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! One machine instruction with physical registers, as the disassembler would print it: what the decoder
-//! yields, the encoder takes, and the simulator executes.
+//! One machine instruction with physical registers, as the disassembler would print it: output of the decoder, input
+//! of the encoder and the simulator.
 
 use crate::register::PT;
 use crate::{Mod, Mods, Op, Symbol};
@@ -28,7 +28,7 @@ pub struct Instruction {
 pub struct Guard {
     /// Guarded by a uniform predicate (uniform-datapath instructions).
     pub uniform: bool,
-    /// Register number; `PT` is always true.
+    /// Register index; `PT` is always true.
     pub register: u8,
     /// Acts when the predicate is false.
     pub negated: bool,
@@ -39,10 +39,10 @@ impl Guard {
     pub const ALWAYS: Guard = Guard { uniform: false, register: PT, negated: false };
 }
 
-/// An operand: what it names, with the signs and suffixes written around it.
+/// An operand: register, immediate or address, with its signs and suffixes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Operand {
-    /// What the operand names.
+    /// The register, immediate or address.
     pub kind: OperandKind,
     /// Arithmetic negation, `-x`.
     pub negate: bool,
@@ -68,8 +68,8 @@ impl Operand {
     }
 }
 
-/// What an operand names. Registers are named by their numbers, the neutral ones by `RZ`, `URZ` and `PT` of
-/// [`register`](crate::register). A tuple is named by its lowest register; how many it spans follows from opcode and
+/// Kinds of operands. Registers are given by index, the neutral ones by `RZ`, `URZ` and `PT` of
+/// [`register`](crate::register). A tuple is given by its lowest register; its width follows from opcode and
 /// modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 #[allow(missing_docs, reason = "each variant's text names its parts")]
@@ -88,7 +88,7 @@ pub enum OperandKind {
     Scoreboard(u8),
     /// Integer immediate, as printed (sign-extended where the form is signed).
     Imm(i64),
-    /// Floating immediate: the raw bits of the field (f32; the high half of an f64; a half in the low 16 bits).
+    /// Floating-point immediate: the raw bits of the field (f32; the high half of an f64; an f16 in the low 16 bits).
     Float(u32),
     /// `c[bank][offset]`, offset in bytes.
     Const { bank: u8, offset: i32 },
@@ -107,8 +107,8 @@ pub enum OperandKind {
     MatrixDescriptor(u8),
     /// `tmem[UR+offset]`: an address in tensor memory.
     TensorMemory { address: u8, offset: i32 },
-    /// `tmem[URn], idesc[URn+1]`: two operands of the text that are one field of the word, the address of the metadata of
-    /// a sparse matrix and, in the register behind it, the descriptor of the instruction.
+    /// `tmem[URn], idesc[URn+1]`: two operands of the text that share one field of the word, the address of the
+    /// metadata of a sparse matrix and, in the next register, the instruction descriptor.
     InstructionDescriptor(u8),
     /// `a[..]`: an attribute address.
     Attribute { base: Option<u8>, uniform: Option<u8>, offset: i32 },
@@ -135,8 +135,8 @@ pub struct Control {
     pub read_barrier: Option<u8>,
     /// Scoreboards waited for before issue, bit n for SBn.
     pub wait_mask: u8,
-    /// Of a texture access its place in a batch, 0..=5: seen are 1 on the first access of several and 4 on the last. The
-    /// bits are reuse flags where the operands go through the register cache; the disassembler does not write it.
+    /// Batch index of a texture access, 0..=5: seen are 1 on the first access of several and 4 on the last. The bits
+    /// are reuse flags where the operands use the register cache; the disassembler does not print it.
     pub batch: u8,
 }
 

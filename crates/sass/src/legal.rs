@@ -1,5 +1,5 @@
-//! Whether the machine has an instruction, and which of its operands the operand cache serves: answered by the form
-//! table before registers are known.
+//! Legality of an instruction, and the operands that the operand cache serves: answered by the form table before
+//! registers are known.
 
 use crate::choose::{choose_for, refusal, resolve_as};
 use crate::error::EncodeError;
@@ -7,8 +7,8 @@ use crate::fill::Asked;
 use crate::form::{FormId, Table};
 use crate::{Guard, Instruction, Mods, Op, Operand};
 
-/// The form that takes these operands and modifiers; `None` if the table has none. This is the legality predicate: signs,
-/// suffixes and the ranges of numbers count, register numbers do not matter.
+/// The form that takes these operands and modifiers; `None` if the table has none. This is the legality predicate:
+/// signs, suffixes and value ranges count, register indices do not matter.
 pub fn legal(table: &'static Table, op: Op, mods: &Mods, operands: &[Operand]) -> Option<FormId> {
     let asked = Asked { guard: Guard::ALWAYS, op, mods, operands };
     choose_for(table, &asked).map(|resolved| resolved.id)
@@ -19,8 +19,8 @@ pub fn why_not_legal(table: &'static Table, op: Op, mods: &Mods, operands: &[Ope
     refusal(table, &Asked { guard: Guard::ALWAYS, op, mods, operands })
 }
 
-/// For each of the slots of the operand cache (A, B, C) the operand that it serves, `None` where the form has none. Only
-/// these operands may carry the flag `.reuse`.
+/// For each of the slots of the operand cache (A, B, C) the operand that it serves, `None` where the form has none.
+/// Only these operands may carry the flag `.reuse`.
 ///
 /// # Errors
 /// The form does not take the instruction.

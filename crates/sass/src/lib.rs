@@ -1,8 +1,8 @@
-//! The machine as data: opcode names, modifier tokens, operands, and the one table of encoded forms from
+//! The instruction set as data: opcode names, modifier tokens, operands, and the one table of encoded forms from
 //! which encoder, decoder, printer, assembler parser and legality predicate derive.
 //!
-//! It is here because everything that speaks of SASS must speak of the same table. No virtual register, no
-//! pass, no latency and no file format may enter.
+//! It is here because all code about SASS must use the same table. No virtual register, no pass, no latency and no
+//! file format may enter.
 
 pub mod access;
 mod choose;

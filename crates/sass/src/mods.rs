@@ -1,11 +1,11 @@
-//! A set of modifier tokens. It is small and kept sorted, so that equal sets are equal values; the order in
-//! which they print belongs to the form table.
+//! A set of modifier tokens. It is small and kept sorted, so that equal sets are equal values; the print order
+//! belongs to the form table.
 
 use crate::Mod;
 use std::cmp::Ordering;
 use std::fmt;
 
-/// How many tokens are stored inline: more than nearly any instruction has.
+/// Tokens that are stored inline: more than nearly any instruction has.
 const FEW: usize = 7;
 
 /// The dot-suffixes of one instruction, as a sorted set.
@@ -46,7 +46,7 @@ impl Mods {
         }
     }
 
-    /// Adds a token; a second one of the same name changes nothing.
+    /// Adds a token; a repeated one changes nothing.
     pub fn insert(&mut self, token: Mod) {
         let Err(at) = self.tokens().binary_search(&token) else { return };
         match &mut self.0 {
@@ -93,7 +93,7 @@ impl Mods {
     /// True if the token is in the set.
     #[inline]
     pub fn has(&self, token: Mod) -> bool {
-        // Sets are so short that looking at each is quicker than a search.
+        // Sets are so short that a linear scan is faster than a binary search.
         self.tokens().contains(&token)
     }
 
@@ -109,7 +109,7 @@ impl Mods {
         self.tokens().is_empty()
     }
 
-    /// How many tokens there are.
+    /// Count of tokens.
     #[inline]
     pub fn len(&self) -> usize {
         self.tokens().len()
@@ -167,8 +167,8 @@ impl fmt::Debug for Mods {
 }
 
 impl Mod {
-    /// The text of the token. It is its name, but for a word in its second or third place (`F64_2` in `F2F.F32.F64`), whose
-    /// name is marked so that the set of modifiers can tell them apart.
+    /// The text of the token. It is its name, except for a token in second or third position (`F64_2` in
+    /// `F2F.F32.F64`), whose name is marked so that the set of modifiers can distinguish them.
     pub fn spelling(self) -> &'static str {
         let name = self.name();
         name.strip_suffix("_2").or_else(|| name.strip_suffix("_3")).unwrap_or(name)

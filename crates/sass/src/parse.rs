@@ -1,6 +1,6 @@
-//! From text to an instruction: the inverse of the printer, in both its styles. What the text does not say (which
-//! kind of number an immediate is, which of two places a type name fills) is settled by the form table: the reading
-//! that has a form, and that prints as it was written, is the one meant.
+//! Parses an instruction: the inverse of the printer, in both its styles. The form table resolves ambiguities (the
+//! kind of an immediate, the position of a type name): the reading that has a form, and that prints as it was
+//! written, is the right one.
 
 use crate::choose::{Resolved, choose};
 use crate::error::EncodeError;
@@ -11,22 +11,22 @@ use oriole_chip::Chip;
 use smallvec::SmallVec;
 use std::fmt;
 
-/// Why a text is no instruction. The number is the byte where the trouble starts.
+/// Why a text is no instruction. The integer is the byte offset of the error.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ParseError {
     /// The mnemonic is unknown.
     Opcode(usize),
     /// A modifier is unknown.
     Modifier(usize),
-    /// An operand cannot be read.
+    /// An operand is invalid.
     Operand(usize),
     /// The guard cannot be read.
     Guard(usize),
-    /// The scheduling control behind the semicolon cannot be read.
+    /// The scheduling control after the semicolon is invalid.
     Control(usize),
     /// No form takes the instruction.
     Encode(EncodeError),
-    /// The modifiers have a form, but are written in another order or under another name: this one.
+    /// The modifiers have a form, but their canonical spelling is this one.
     Spelling(String),
 }
 
@@ -97,7 +97,7 @@ pub fn parse(chip: Chip, text: &str, address: Option<u64>) -> Result<Instruction
             let Some(operands) = settle(&parts, numbers, end) else { continue };
             let mut instruction = Instruction { guard, op, mods: mods.clone(), operands, control };
             let mut chosen = choose(table, &instruction);
-            // A written descriptor is never the one that texts leave out.
+            // A written descriptor is never the hidden one.
             if chosen.as_ref().is_ok_and(|(resolved, _)| writes_hidden(&instruction, resolved)) {
                 for operand in &mut instruction.operands {
                     if matches!(operand.kind, OperandKind::Memory { descriptor: Some(_), .. }) {
@@ -129,7 +129,7 @@ pub fn parse(chip: Chip, text: &str, address: Option<u64>) -> Result<Instruction
     Err(error.unwrap_or(ParseError::Encode(EncodeError::Operands(op))))
 }
 
-/// How numbers without a kind of their own are read: whole numbers as targets or immediates, others as this float.
+/// How untyped numerals are read: integers as targets or immediates, others as this float.
 #[derive(Clone, Copy)]
 struct Numbers {
     target: bool,
@@ -144,14 +144,14 @@ const NUMBERS: [Numbers; 5] = [
     Numbers { target: false, float: FloatKind::Bf16 },
 ];
 
-/// An operand as far as its text tells.
+/// An operand as far as its text determines it.
 struct Part<'a> {
     operand: Operand,
     float: Option<&'a str>,
     absolute_target: Option<i64>,
 }
 
-/// The operands under one reading of the numbers; `None` if a number has no such reading.
+/// The operands under one reading of the numerals; `None` if a numeral has no such reading.
 fn settle(parts: &[Part], numbers: Numbers, end: Option<i64>) -> Option<SmallVec<[Operand; 6]>> {
     let last = parts.len().wrapping_sub(1);
     parts
@@ -170,7 +170,7 @@ fn settle(parts: &[Part], numbers: Numbers, end: Option<i64>) -> Option<SmallVec
         .collect()
 }
 
-/// True if an operand names a descriptor where the form has one that texts leave out.
+/// True if an operand names a descriptor where the form has a hidden one.
 fn writes_hidden(instruction: &Instruction, resolved: &Resolved) -> bool {
     instruction.operands.iter().zip(&resolved.slots).any(|(operand, &slot)| {
         matches!(operand.kind, OperandKind::Memory { descriptor: Some(_), .. })
@@ -198,8 +198,8 @@ fn agrees(parts: &[Part], numbers: Numbers, resolved: &Resolved, instruction: &I
     })
 }
 
-/// The sets of modifiers that the names may mean: a name may be in its first, second or third place. On failure the name
-/// that means nothing.
+/// The modifier sets that the names may mean: a name may be in first, second or third position. On failure, the
+/// unknown name.
 fn modifier_readings<'a>(
     table: &'static Table,
     op: Op,
@@ -262,7 +262,7 @@ fn split_operands(text: &str) -> Vec<&str> {
     parts
 }
 
-/// `idesc[URn+1]` behind `tmem[URn]`: the two are one operand.
+/// `idesc[URn+1]` after `tmem[URn]`: the two are one operand.
 fn join_descriptor(before: Option<&mut Part>, behind: &str) -> Option<()> {
     let operand = &mut before?.operand;
     let OperandKind::TensorMemory { address, offset: 0 } = operand.kind else { return None };
@@ -271,7 +271,7 @@ fn join_descriptor(before: Option<&mut Part>, behind: &str) -> Option<()> {
     (behind == address.saturating_add(1)).then_some(())
 }
 
-/// `[URn+1]` behind `[URn]`: the two are one operand.
+/// `[URn+1]` after `[URn]`: the two are one operand.
 fn names_next(before: &Operand, behind: &str) -> Option<()> {
     let OperandKind::Memory { uniform: Some(register), .. } = before.kind else { return None };
     let behind = number_of(behind.strip_prefix('[')?.strip_suffix(']')?, "UR", URZ)?;
@@ -295,7 +295,7 @@ fn parse_operand(text: &str) -> Option<Part<'_>> {
         part.operand.kind = OperandKind::Target(parse_integer(distance)?);
         return Some(part);
     }
-    // A suffix begins with a letter, as no part of a number behind a point does.
+    // A suffix begins with a letter, unlike the digits after a decimal point.
     let letter = |tail: &str| tail.starts_with(|first: char| first.is_ascii_alphabetic());
     let number = text.rsplit_once('.').filter(|(_, tail)| letter(tail)).map_or(text, |(number, _)| number);
     if FLOATS.iter().any(|&kind| float::parse(kind, number).is_some()) {
@@ -324,7 +324,7 @@ fn parse_operand(text: &str) -> Option<Part<'_>> {
 
 const FLOATS: [FloatKind; 4] = [FloatKind::F32, FloatKind::F64High, FloatKind::F16, FloatKind::Bf16];
 
-/// What the operand names, with the suffixes behind it.
+/// Parses the kind of an operand, and the suffixes after it.
 fn core(text: &str, operand: &mut Operand) -> Option<()> {
     if let Some(members) = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')) {
         let mut set = 0u8;
@@ -395,7 +395,7 @@ fn core(text: &str, operand: &mut Operand) -> Option<()> {
     suffixes(&text[end..], operand)
 }
 
-/// The inside of the first bracket, and what follows it.
+/// The content of the first bracket, and the rest.
 fn bracket(text: &str) -> Option<(&str, &str)> {
     text.strip_prefix('[')?.split_once(']')
 }
@@ -449,10 +449,10 @@ fn register(name: &str) -> Option<OperandKind> {
         .or_else(|| number_of(name, "B", NONE).map(OperandKind::Barrier))
 }
 
-/// In place of the number of a neutral register: the file has none.
+/// Instead of a neutral register's index: the file has none.
 const NONE: u8 = u8::MAX;
 
-/// The number of a register of this file; `Z` and `T` stand for the neutral one.
+/// The index of a register of this file; `Z` and `T` stand for the neutral one.
 fn number_of(name: &str, file: &str, neutral: u8) -> Option<u8> {
     let number = name.strip_prefix(file)?;
     match number {

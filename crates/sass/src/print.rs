@@ -1,6 +1,6 @@
-//! The text of an instruction, in the spelling of NVIDIA's disassembler: what it leaves out is left out, what it
-//! calls by another name (`IMAD.MOV`) gets that name. The exact style adds what that spelling loses: payloads of
-//! not-a-numbers, and the scheduling control behind a semicolon.
+//! The text of an instruction, in the spelling of NVIDIA's disassembler, with its omissions and its alternative names
+//! (`IMAD.MOV`). The exact style adds what that spelling loses: payloads of NaNs, and the scheduling control after a
+//! semicolon.
 
 use crate::choose::{Resolved, choose};
 use crate::error::EncodeError;
@@ -12,13 +12,13 @@ use oriole_chip::Chip;
 use smallvec::SmallVec;
 use std::fmt::Write as _;
 
-/// Which text is wanted.
+/// Text styles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Style {
     /// As NVIDIA's disassembler prints it.
     #[default]
     Plain,
-    /// The same, with everything that is needed to get the same word back.
+    /// The disassembler's spelling, with everything that is needed to get the same word back.
     Exact,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn head(table: &'static Table, instruction: &Instruction, resolved: &
     out
 }
 
-/// Another name for a multiplication that multiplies nothing.
+/// Alternative name of a multiply by zero, one or a power of two.
 fn alias(instruction: &Instruction, form: &Form) -> Option<&'static str> {
     if instruction.op != Op::IMAD || form.opcode() & 0x1ff != 0x024 || instruction.mods.has(Mod::X) {
         return None;
@@ -125,7 +125,7 @@ impl Printer<'_> {
     }
 
     fn is_left_out(&self, slot: &Slot, operand: &Operand) -> bool {
-        // A barrier that is only arrived at, or that scans, says how many threads it waits for.
+        // A barrier that only arrives, or that reduces, prints its thread count.
         let counted = self.instruction.mods.has(Mod::ARV) || self.instruction.mods.has(Mod::SCAN);
         if self.instruction.op == Op::BAR && counted {
             return false;
@@ -151,9 +151,10 @@ impl Printer<'_> {
             out.push('|');
         }
         self.core(out, operand, slot, at);
-        // The suffix for the half of a general register, or of the operand as a whole, is written behind the bars, any other within.
+        // The suffix for the half of a general register, or for the whole operand, is written after the bars, any
+        // other within.
         let half = |suffix: Mod| matches!(suffix, Mod::H0_H0 | Mod::H1_H1 | Mod::H0_NH1 | Mod::F32);
-        // Bytes and nibbles of packed values come after the bars, too.
+        // Byte and nibble suffixes of packed values come after the bars, too.
         let packed = matches!(self.instruction.op, Op::QADD4 | Op::QMUL4 | Op::QFMA4);
         let behind = |suffix: Mod| packed || half(suffix) || self.place(at, suffix) == Place::End;
         let bars_first = matches!(operand.kind, OperandKind::Reg(_)) && operand.suffixes.iter().all(behind);
@@ -174,7 +175,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The suffixes in the order of the text. Those of factors in tensor memory are in the order of the opcode.
+    /// The suffixes in text order. Those of MMA factors in tensor memory are in the order of the opcode.
     fn suffixes(&self, operand: &Operand) -> SmallVec<[Mod; 4]> {
         let mut suffixes: SmallVec<[Mod; 4]> = operand.suffixes.iter().collect();
         if matches!(operand.kind, OperandKind::MatrixDescriptor(_) | OperandKind::TensorMemory { .. }) {
@@ -184,7 +185,7 @@ impl Printer<'_> {
         suffixes
     }
 
-    /// Where the form writes a suffix of an operand.
+    /// Text position of an operand suffix.
     fn place(&self, at: u8, suffix: Mod) -> Place {
         let form = self.resolved.form;
         let of = |own: u8, slot: u8| if own == SELF { slot } else { own };
@@ -219,13 +220,13 @@ impl Printer<'_> {
             OperandKind::Barrier(n) => format!("B{n}"),
             OperandKind::Scoreboard(n) => format!("SB{n}"),
             OperandKind::Imm(value) => {
-                // The same 32 bits have one spelling, whether they came in signed or unsigned.
+                // The same 32 bits have one spelling, whether they were given as signed or unsigned.
                 let field = slot.fields.first();
                 let value = match (field, operand_bits(slot, operand)) {
                     (Some(field), Some(bits)) => field.number(bits[0]),
                     _ => value,
                 };
-                // All of 64 bits have no sign in the text.
+                // 64-bit values are printed without sign.
                 if field.is_some_and(|field| field.width() == 64) {
                     format!("{value:#x}")
                 } else {
@@ -279,7 +280,7 @@ impl Printer<'_> {
         out.push_str(&text);
     }
 
-    /// An address in memory, with the descriptor in front of it.
+    /// A memory address, with the descriptor before it.
     fn memory(&self, out: &mut String, operand: &Operand, slot: &Slot, at: u8) {
         let OperandKind::Memory { descriptor, base, uniform, offset } = operand.kind else { return };
         let first = descriptor.is_some() as usize;
@@ -298,7 +299,7 @@ impl Printer<'_> {
         let uniform = uniform.filter(|&n| n != URZ || alone || !(wide && hides_zero_uniform(slot)));
         let hidden = self.hides_zero_base(operand, slot, uniform, offset);
         if hidden && base.is_none_or(|base| base == RZ) && uniform.is_none() {
-            // An address without a register counts from zero up; these opcodes take it as an offset still.
+            // An address without a register is unsigned; these opcodes still treat it as an offset.
             let width = slot.fields.last().map_or(32, |field| field.width()).min(32);
             let unsigned = (offset as u32 & (u32::MAX >> (32 - width))) as i64;
             let _ = write!(out, "[{}]", hex(if quirks.signed_offset { offset as i64 } else { unsigned }));
@@ -335,7 +336,7 @@ impl Printer<'_> {
     }
 }
 
-/// A constant of a bank, direct or through a handle. `URZ` as an index is written where the opcode always does so.
+/// A constant of a bank, direct or through a handle. `URZ` as an index is printed where the opcode always does so.
 fn constant(kind: OperandKind, writes_zero: bool) -> String {
     match kind {
         OperandKind::Const { bank, offset } => format!("c[{bank:#x}][{}]", hex(wrap(offset))),
@@ -392,7 +393,7 @@ fn hex(value: i64) -> String {
     if value < 0 { format!("-{:#x}", value.unsigned_abs()) } else { format!("{value:#x}") }
 }
 
-/// The parts of an address; the offset is left out where it is zero, unless nothing else is there.
+/// The parts of an address; a zero offset is omitted, unless it is the only part.
 fn sum(parts: &[Option<String>], offset: i32) -> String {
     let mut words: Vec<String> = parts.iter().flatten().cloned().collect();
     if offset != 0 || words.is_empty() {

@@ -1,17 +1,17 @@
-//! The register files as operands name them, and the neutral register of each: the one that reads as zero or as true, and
-//! forgets what is written to it.
+//! The register files as operands name them, and the neutral register of each: the one that reads as zero or true,
+//! and ignores writes.
 //!
-//! An operand names a neutral register by the same number on every chip. In a word it is the number with all bits of the
-//! field set, so that the width of the field, which differs from chip to chip, is known to encoder and decoder alone. How
-//! many registers a chip has beside it, and how wide the fields are, is a row of the table of chips.
+//! An operand names a neutral register by the same index on every chip. In a word it is the index with all bits of
+//! the field set, so only encoder and decoder know the width of the field, which differs from chip to chip. The other
+//! registers of a chip, and the field widths, are a row of the table of chips.
 
 use oriole_chip::RegisterFiles;
 
-/// Number of the general register that is always zero.
+/// Index of the general register that is always zero.
 pub const RZ: u8 = 0xff;
-/// Number of the uniform register that is always zero.
+/// Index of the uniform register that is always zero.
 pub const URZ: u8 = 0xff;
-/// Number of the predicate that is always true, in both files.
+/// Index of the predicate that is always true, in both files.
 pub const PT: u8 = 7;
 
 /// A register file.
@@ -30,7 +30,7 @@ pub enum RegisterFile {
 }
 
 impl RegisterFile {
-    /// The number of the neutral register, `None` for a file without one.
+    /// The index of the neutral register, `None` for a file without one.
     pub const fn neutral(self) -> Option<u8> {
         match self {
             RegisterFile::General => Some(RZ),
@@ -40,7 +40,7 @@ impl RegisterFile {
         }
     }
 
-    /// What a chip says about the file.
+    /// Properties of the file on a chip.
     pub fn of(self, files: &RegisterFiles) -> oriole_chip::RegisterFile {
         match self {
             RegisterFile::General => files.general,

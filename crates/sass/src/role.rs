@@ -1,14 +1,14 @@
-//! In what role an instruction reads a register, and what part of its result it writes to one: with the class of the
-//! instruction they give latencies.
+//! Roles of register reads, and result parts of register writes: with the class of the instruction they determine
+//! latencies.
 
-/// In what role an instruction reads a register; with the class it gives the distance.
+/// Role of a register read; with the class it determines the distance.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Slot {
     /// Ordinary general operand.
     Operand,
     /// Low half of the 64-bit addend of `IMAD.WIDE`.
     AddendLow,
-    /// High half of it.
+    /// High half of the 64-bit addend.
     AddendHigh,
     /// Accumulator of a matrix multiply.
     Accumulator,
@@ -40,14 +40,14 @@ pub enum Slot {
     Barrier,
 }
 
-/// What part of its result an instruction writes to a register.
+/// The part of its result that an instruction writes to a register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum ResultPart {
     /// A general register.
     General,
-    /// The low half of a wide product.
+    /// The low half of a wide multiply.
     Low,
-    /// The high half of a wide product.
+    /// The high half of a wide multiply.
     High,
     /// A predicate.
     Predicate,

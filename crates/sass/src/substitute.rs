@@ -1,11 +1,10 @@
-//! Opcodes that do the same with the same operands and modifiers under another name on chips that lack the first one. Code
-//! that is written for all chips names the first.
+//! Equivalent opcodes with another name on chips that lack the first one. Code for all chips uses the first.
 
 use crate::form;
 use crate::{Mod, Mods, Op, Operand, OperandKind, legal};
 use oriole_chip::Chip;
 
-/// The opcode that code for all chips names, and that of chips without it.
+/// The opcode in code for all chips, and that of chips without it.
 const SAME: [(Op, Op); 3] = [(Op::VIMNMX, Op::IMNMX), (Op::REDG, Op::RED), (Op::ULDC, Op::LDCU)];
 
 /// True if the chip has the opcode.
@@ -27,7 +26,7 @@ pub fn has_long_extremes(chip: Chip) -> bool {
         .is_some_and(|table| legal(table, Op::IMNMX, &Mods::of(&[Mod::U64]), &operands).is_some())
 }
 
-/// What the opcode is called on the chip: itself, unless the chip lacks it and has another that does the same.
+/// The opcode on the chip: itself, or its equivalent if the chip lacks it.
 pub fn on_chip(chip: Chip, op: Op) -> Op {
     match SAME.iter().find(|row| row.0 == op) {
         Some(&(_, other)) if !has(chip, op) && has(chip, other) => other,
@@ -35,8 +34,8 @@ pub fn on_chip(chip: Chip, op: Op) -> Op {
     }
 }
 
-/// What code for all chips leaves out of such an instruction and the chip wants to be said: the type of the minimum of
-/// two signed words, where that is not the only one without a name.
+/// Modifier that generic code omits and the chip requires: the type of a signed 32-bit min, where that is not the
+/// only one without a name.
 pub fn unsaid(chip: Chip, op: Op, mods: &Mods) -> Option<Mod> {
     let types = [Mod::U32, Mod::S32, Mod::U16x2, Mod::S16x2, Mod::U8x4, Mod::S8x4];
     let typed = types.iter().any(|&ty| mods.has(ty));

@@ -1,8 +1,8 @@
-//! How many registers the operands of textures and surfaces span.
+//! Register counts of the operands of textures and surfaces.
 //!
-//! A fetch reads its coordinates, layer first, in one operand, and in the next one what else it asks for: a handle in a
-//! general register, the level, offsets, a number to compare with, the sample. With `.SCR` both together are dealt out in
-//! two halves. Of the texels that the mask names two are in the last destination, the others in the first one.
+//! A fetch reads its coordinates, layer first, in one operand, and its other arguments in the next one: a handle in a
+//! general register, the level, offsets, a comparison value, the sample. With `.SCR` both together are split into two
+//! halves. Of the texels that the mask selects, two are in the last destination, the others in the first one.
 
 use crate::form::Width;
 use crate::{Mod, Mods, Op, Operand, OperandKind, Symbol};
@@ -25,12 +25,12 @@ pub(crate) fn components(op: Op, width: Width, mods: &Mods, all: &[Operand]) -> 
     })
 }
 
-/// Registers of so many texels: two halves share one.
+/// Registers of this many texels: two f16 texels share one.
 fn packed(mods: &Mods, texels: u8) -> u8 {
     if mods.has(Mod::F16) { texels.div_ceil(2) } else { texels }
 }
 
-/// How many components are written.
+/// Count of written components.
 fn texels(all: &[Operand]) -> u8 {
     let mask = match all.last().map(|operand| operand.kind) {
         Some(OperandKind::Imm(mask)) if mask & 15 != 0 => mask as u8 & 15,
@@ -39,7 +39,7 @@ fn texels(all: &[Operand]) -> u8 {
     mask.count_ones() as u8
 }
 
-/// Coordinates that say where, and those that say which layer.
+/// Counts of position and layer coordinates.
 fn geometry(all: &[Operand]) -> Option<(u8, u8)> {
     all.iter().find_map(|operand| match operand.kind {
         OperandKind::Symbol(symbol) => Some(match symbol {
@@ -90,8 +90,8 @@ pub(crate) fn surface_coordinates(mods: &Mods) -> Option<u8> {
     rows.iter().find(|row| mods.has(row.0)).map(|row| row.1)
 }
 
-/// Registers of what is read from a surface or written to it: of bytes as many as the size says, of texels as many as
-/// there are components.
+/// Registers of surface data that is read or written: for bytes as many as the size says, for texels as many as there
+/// are components.
 pub(crate) fn surface_data(op: Op, mods: &Mods) -> u8 {
     let any = |names: &[Mod]| names.iter().any(|&name| mods.has(name));
     match op {

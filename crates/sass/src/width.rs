@@ -1,5 +1,5 @@
-//! How many registers each operand of a form spans. The rule of each operand is a column of the form table; rules that
-//! need the modifiers (`LDG.128` spans four) are answered here.
+//! Register counts of the operands of a form. The rule of each operand is a column of the form table; rules that need
+//! the modifiers (`LDG.128` spans four) are evaluated here.
 
 use crate::form::{Access, Form, SlotKind, Width};
 use crate::{Mod, Mods, Op, Operand, OperandKind, texture};
@@ -9,15 +9,15 @@ use crate::{Mod, Mods, Op, Operand, OperandKind, texture};
 pub(crate) struct Role {
     /// Written, read, or both. The registers inside an address are always read.
     pub access: Access,
-    /// How many consecutive registers the operand spans; of an address: its base; 0 where there is no register.
+    /// Consecutive registers of the operand; of its base for an address; 0 if it has no register.
     pub components: u8,
-    /// Of an address: how many registers the uniform part spans; else 0.
+    /// Registers of the uniform part of an address; otherwise 0.
     pub uniform_components: u8,
-    /// Of an address: how many registers the descriptor spans; else 0.
+    /// Registers of the descriptor of an address; otherwise 0.
     pub descriptor_components: u8,
 }
 
-/// The part that one of the operands plays, in a slot, `None` where the table does not know how many registers it spans.
+/// The role of an operand in a slot, `None` where the table does not know its register count.
 pub(crate) fn role(
     form: &Form,
     slot: usize,
@@ -70,7 +70,7 @@ pub(crate) fn role(
                         (1, 1)
                     }
                 }
-                // The target of a bulk copy: an address and, in shared memory, the barrier behind it.
+                // The target of a bulk copy: an address and, in shared memory, the mbarrier after it.
                 Width::Bulk if slot == 0 => (0, 2),
                 Width::Bulk => (0, if mods.has(Mod::G_2) { 2 } else { 1 }),
                 Width::Tensor => (0, tensor(form.op, slot, mods)?),
@@ -87,7 +87,7 @@ pub(crate) fn role(
     Some(role)
 }
 
-/// How many registers an operand spans. `None` where that is not known.
+/// Registers that an operand spans. `None` where that is not known.
 fn components(op: Op, width: Width, mods: &Mods) -> Option<u8> {
     let has = |name: Mod| mods.has(name);
     let pair_if = |condition: bool| Some(if condition { 2 } else { 1 });
@@ -102,7 +102,7 @@ fn components(op: Op, width: Width, mods: &Mods) -> Option<u8> {
         Width::FromFloat64 => pair_if(has(Mod::F64_2)),
         Width::Integer64 => pair_if(has(Mod::S64) || has(Mod::U64)),
         Width::PairUnless32 => pair_if(!has(Mod::_32)),
-        // A matrix of sixteen rows of sixteen bytes fills two registers.
+        // A matrix of sixteen rows of sixteen bytes takes two registers.
         Width::Count => Some(
             match (has(Mod::_4), has(Mod::_2)) {
                 (true, _) => 4,
@@ -123,7 +123,7 @@ fn components(op: Op, width: Width, mods: &Mods) -> Option<u8> {
     }
 }
 
-/// Registers of one half of a load of 256 bits: the words that a mask names, side by side.
+/// Registers of one half of a 256-bit load: the words that a mask selects, contiguous.
 fn wanted_words(width: Width, all: &[Operand]) -> u8 {
     let mask = all.iter().find_map(|operand| match operand.kind {
         OperandKind::Imm(mask) => Some(mask as u8),
@@ -193,7 +193,7 @@ fn group(op: Op, mods: &Mods) -> Option<u8> {
     Some((columns / if half { 4 } else { 2 }) as u8)
 }
 
-/// Registers of each thread that a load from tensor memory fills: those of one shape, so many times.
+/// Registers of each thread that a load from tensor memory fills: those of one shape, times the repetitions.
 fn tensor_data(mods: &Mods) -> u8 {
     let shape = match (mods.has(Mod::_16dp128bit), mods.has(Mod::_16dp256bit)) {
         (true, _) => 2,
@@ -205,7 +205,7 @@ fn tensor_data(mods: &Mods) -> u8 {
     shape << doublings
 }
 
-/// Registers of the mask of a product in tensor memory: a bit for each of its lanes, or for 64 columns.
+/// Registers of the mask of an MMA in tensor memory: a bit for each of its lanes, or for 64 columns.
 fn lanes(mods: &Mods) -> u8 {
     match (mods.has(Mod::WS), mods.has(Mod::_2CTA)) {
         (true, _) => 2,
@@ -214,13 +214,13 @@ fn lanes(mods: &Mods) -> u8 {
     }
 }
 
-/// Registers behind the addresses of the tensor copy engine.
+/// Registers after the addresses of the TMA.
 fn tensor(op: Op, slot: usize, mods: &Mods) -> Option<u8> {
     let coordinates = [Mod::_1D, Mod::_2D, Mod::_3D, Mod::_4D, Mod::_5D]
         .iter()
         .position(|&name| mods.has(name))
         .map(|index| index as u8 + 1);
-    // A column, and four rows by their numbers.
+    // A column, and four row indices.
     let rows = mods.has(Mod::GATHER4) || mods.has(Mod::SCATTER4);
     let coordinates = if rows { Some(5) } else { coordinates };
     match (op, slot) {

@@ -1,14 +1,14 @@
-//! The word of an instruction, as a number and as the bytes of a file.
+//! The word of an instruction, as an integer and as the bytes of a file.
 //!
-//! It is here so that nothing beyond encoder and decoder knows how wide a word is: others carry words, and turn them to
-//! bytes and back by the shape that the chip gives them.
+//! It is here so that only encoder and decoder know the width of a word: other code carries words, and converts them
+//! to bytes and back by the chip's word shape.
 
 use oriole_chip::WordShape;
 
 /// An encoded instruction with its scheduling control. A chip with shorter words uses the low bits.
 pub type InstructionWord = u128;
 
-/// The words of code; `None` if the last one is cut off.
+/// The words of code; `None` if the last one is truncated.
 pub fn words_of_bytes(shape: WordShape, code: &[u8]) -> Option<Vec<InstructionWord>> {
     let words = code.chunks_exact(shape.bytes());
     if !words.remainder().is_empty() {

@@ -1,5 +1,5 @@
-//! Round trip over real machine code: every word of the `.text.` sections of the cubins that `cargo xtask guard-data`
-//! makes (`ORIOLE_GUARD_DATA` names the folder) is decoded and encoded again, also through its text; and the text is
+//! Round trip over real machine code: every word of the `.text.` sections of the cubins from `cargo xtask guard-data`
+//! (`ORIOLE_GUARD_DATA` names the folder) is decoded and encoded again, also through its text; and the text is
 //! compared with that of the disassembler in the folder that `ORIOLE_ORACLE` names.
 
 use object::{FileFlags, Object, ObjectSection};
@@ -38,7 +38,7 @@ fn words() -> BTreeMap<Chip, BTreeSet<u128>> {
     chips
 }
 
-/// The chip of a number; sm_90 with all that the chip has.
+/// The chip of an SM number; sm_90 with its accelerated features.
 fn chip(number: u8) -> Chip {
     let name = format!("sm_{number}{}", if number == 90 { "a" } else { "" });
     name.parse().expect("the cubin is of a chip that has a name")
@@ -97,8 +97,7 @@ fn words_survive_their_text() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// The disassembler's text of each word, the words standing one after the other from address 0; `None` for a word that
-/// it refuses.
+/// The disassembler's text of each word, for consecutive words from address 0; `None` for a word that it rejects.
 fn disassemble(chip: Chip, words: &[u128]) -> Vec<Option<String>> {
     // The last release that knows the oldest chips is another one.
     let variable = if chip.number() < 75 { "ORIOLE_ORACLE_VOLTA" } else { "ORIOLE_ORACLE" };
@@ -110,7 +109,7 @@ fn disassemble(chip: Chip, words: &[u128]) -> Vec<Option<String>> {
     let path =
         std::env::temp_dir().join(format!("oriole-sass-{}-{chip}-{}.bin", std::process::id(), words.len()));
     let mut texts = vec![None; words.len()];
-    // It stops at words that it does not know, and names some of them: those are taken out and it is asked again.
+    // It stops at unknown words, and names some of them: those are removed and it runs again.
     for _ in 0..200 {
         let bytes: Vec<u8> = live.iter().flat_map(|word| word.to_le_bytes()).collect();
         std::fs::write(&path, bytes).expect("a temporary file can be written");
@@ -153,7 +152,7 @@ fn disassemble(chip: Chip, words: &[u128]) -> Vec<Option<String>> {
 
 /// Differences that are only a matter of taste: blanks within an operand.
 fn normal(text: &str) -> String {
-    // Between a NaN and the half that is read there is a blank.
+    // There is a blank between a NaN and the half suffix.
     let text = text.replace("NAN .", "NAN.");
     text.replace("] [", "][").replace(" ,", ",").split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -180,12 +179,12 @@ fn text_is_the_disassemblers() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// The chips whose tables are tried with words drawn at random.
+/// The chips whose tables are tested with random words.
 fn chips() -> impl Iterator<Item = Chip> {
     [75, 80, 86, 89, 90, 100, 120].into_iter().map(chip)
 }
 
-/// A small generator of numbers, so that every run tests the same words.
+/// A small random number generator with a fixed seed, so that every run tests the same words.
 struct Random(u64);
 
 impl Random {
@@ -214,7 +213,7 @@ fn random_words(chip: Chip, per_form: usize) -> Vec<u128> {
             for slot in form.slots {
                 for field in slot.fields {
                     let bits = match random.below(8) {
-                        // One more than the largest number would be no register.
+                        // One more than the largest value would be no register.
                         0 if field.bias == 0 => u64::MAX,
                         1 => 0,
                         _ => random.next(),
@@ -256,19 +255,19 @@ fn compare_random_words(chips: impl Iterator<Item = Chip>) {
                 refused += 1;
                 continue;
             };
-            // No value of its own; and an instruction of the graphics pipeline whose offset has two readings.
+            // No value of its own; and a graphics instruction whose offset has two readings.
             if theirs.contains("INVALID") || theirs.contains("???") || theirs.contains("AL2P") {
                 continue;
             }
-            // Before sm_90 the base `RZ` beside a uniform register is left out together with its type.
+            // Before sm_90 the base `RZ` next to a uniform register is omitted together with its type.
             if chip.number() < 90 && theirs.contains("[UR") {
                 continue;
             }
-            // The first of them writes an offset without a register as a number without sign, for this opcode only.
+            // sm_75 prints an offset without a register as unsigned, for this opcode only.
             if chip.number() == 75 && theirs.contains("LDSM") && theirs.contains("[0x") {
                 continue;
             }
-            // The release that knows the oldest chips does not tell which halves are signalling.
+            // The release for the oldest chips does not distinguish signalling f16 NaNs.
             if chip.number() < 75 && theirs.contains("QNAN") {
                 continue;
             }
@@ -287,13 +286,13 @@ fn compare_random_words(chips: impl Iterator<Item = Chip>) {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Opcodes that have one more operand or suffix on these chips than the table says: a uniform predicate of matrix
-/// instructions, `.H0_NH1`, what a fault of a prefetch sets. No code was seen to use these, and decoding refuses them.
+/// Opcodes with one more operand or suffix on these chips than in the table: a uniform predicate of matrix
+/// instructions, `.H0_NH1`, the result of a prefetch fault. No code was seen to use these, and decoding rejects them.
 const WITH_UNSEEN_OPERANDS: ([u8; 2], [Op; 6]) =
     ([86, 89], [Op::BMMA, Op::DMMA, Op::HMMA, Op::IMMA, Op::HFMA2, Op::CCTL]);
 
-/// What a table takes for meaningless must not change what an instruction does: a bit that chooses half a register and
-/// is overlooked makes another number of it.
+/// A bit that a table considers meaningless must not change the instruction: an overlooked bit that selects half a
+/// register changes the value.
 #[test]
 #[ignore = "needs ORIOLE_ORACLE"]
 fn bits_without_a_meaning_change_no_text() {
@@ -313,7 +312,7 @@ fn bits_without_a_meaning_change_no_text() {
         let (before, after) = (disassemble(chip, &words), disassemble(chip, &flipped));
         for at in 0..words.len() {
             let (Some(before), Some(after)) = (&before[at], &after[at]) else { continue };
-            // A value that is none is refused by strict decoding.
+            // Strict decoding rejects an invalid value.
             if after.contains("INVALID") || after.contains("???") {
                 continue;
             }

@@ -1,12 +1,12 @@
-//! Registers in words: fields are as wide as the chip says, and the neutral register of a file has one number in operands
-//! whatever the width of its field.
+//! Registers in words: fields have the width of the chip, and the neutral register of a file has one index in
+//! operands whatever the width of its field.
 
 use oriole_chip::Chip;
 use oriole_sass::form::{Slot, SlotKind, table};
 use oriole_sass::register::{RZ, URZ};
 use oriole_sass::{EncodeError, OperandKind, RegisterFile, Style, decode, encode, parse, text};
 
-/// The file that each field of a slot names a register of, `None` for a number.
+/// The register file of each field of a slot, `None` for a plain value.
 fn files(slot: &Slot) -> Vec<Option<RegisterFile>> {
     use RegisterFile::{Barrier, General, Predicate, Uniform, UniformPredicate};
     let parts = |parts: &[(bool, RegisterFile)]| {
@@ -78,7 +78,7 @@ fn the_zero_register_has_one_number() {
     );
 }
 
-/// The number of a neutral register is not its name: it would become the neutral one without a word.
+/// The index of a neutral register is not its name: it would silently become the neutral one.
 #[test]
 fn neutral_registers_have_no_number_in_texts() {
     let refused =

@@ -248,7 +248,7 @@ const WORDS: &str = "
 000fc800080000180000000428187df3 QGMMA.64x8x32.F16.E4M3.E4M3 R24, R40, gdesc[UR4], R24, gsb0
 ";
 
-/// The same for sm_80, where its table differs from that of sm_90.
+/// [`WORDS`] for sm_80, where its table differs from that of sm_90.
 const WORDS_80: &str = "
 000fe2000b8000000000002304008947 @!P0 BRA.CONV UR4, 0x30
 000fe20003800000ffffffff00008948 @!P0 WARPSYNC 0xffffffff
@@ -333,7 +333,7 @@ const WORDS_80: &str = "
 10014200009e04ff30005a02020b7b63 TLD4.SCR.G RZ, R11, R2, R2, 0x0, 0x5a, 2D, 0x4
 ";
 
-/// The same for sm_70, where its table differs from that of sm_75; read by an older disassembler.
+/// [`WORDS`] for sm_70, where its table differs from that of sm_75; read by an older disassembler.
 const WORDS_70: &str = "
 000fe200000e00ff000000fffffff389 @!PT SHFL.IDX PT, RZ, RZ, RZ, RZ
 000fe200078e0019000058000218a625 @!P2 IMAD.WIDE.U32 R24, R2, R25, c[0x0][0x160]
@@ -347,7 +347,7 @@ const WORDS_70: &str = "
 000fe200008400004969a50054547984 LDS.U8.ZD P2, R84, [R84+0x4969a5]
 ";
 
-/// The same for sm_75, where its table differs from that of sm_80.
+/// [`WORDS`] for sm_75, where its table differs from that of sm_80.
 const WORDS_75: &str = "
 000ea200001ee500000000000817e381 @!P6 LDG.E.U16.SYS R23, [R8]
 0000e400001eed0000000000041c8381 @!P0 LDG.E.128.SYS R28, [R4]
@@ -368,7 +368,7 @@ const WORDS_75: &str = "
 000fe2000085b3056b4969a554547980 LD.E.EF.S8.MMIO.SM.PRIVATE.ZD P2, R84, [R84+0x6b4969a5], P2
 ";
 
-/// The same for sm_86, where its table differs from that of sm_80.
+/// [`WORDS`] for sm_86, where its table differs from that of sm_80.
 const WORDS_86: &str = "
 000fe200000004ff00000000ff007243 F2IP.U8.F32.NTZ R0, RZ, R0, RZ
 000fe200038000003fc0000000057809 FMNMX R5, R0, 1.5, PT
@@ -382,7 +382,7 @@ const WORDS_86: &str = "
 000fe200002014000000000000057245 I2FP.F32.S32 R5, R0
 ";
 
-/// The same for sm_100: what it has beyond sm_90, and a few whose fields are elsewhere there.
+/// [`WORDS`] for sm_100: additions to sm_90, and a few with other fields there.
 const WORDS_100: &str = "
 000fe20005003807000000060405727b QFMA4.E4M3x4.E4M3x4.E5M2x4.SATFINITE R5, R4.N3210, R6.B3210, R7.B3210
 000fe20001012000800000060405727c QMUL4.E4M3x4.E4M3x4.E4M3x4 R5, R4.B3210, -R6.B3210
@@ -517,7 +517,7 @@ const WORDS_100: &str = "
 000fe200038e01000000000000047886 VOTEU.ANY UR4, UPT, PT
 ";
 
-/// The same for sm_120: what it has beyond sm_100.
+/// [`WORDS`] for sm_120: additions to sm_100.
 const WORDS_120: &str = "
 000fe20000010a008000000500057236 VIADD.S8x4.ISAT R5, R0, -R5
 000fe20003fe04000000000500057248 VIMNMX.U8x4 R5, R0, R5, PT
@@ -562,7 +562,7 @@ const WORDS_120: &str = "
 000fe2000bfe00000000000600057c48 VIMNMX.U32 R5, R0, UR6, PT
 ";
 
-/// The same for sm_89, where its table differs from that of sm_86.
+/// [`WORDS`] for sm_89, where its table differs from that of sm_86.
 const WORDS_89: &str = "
 000fe200020006ff00000000ff05723e F2FP.F16.E4M3.UNPACK_B R5, R0
 000fe200000000ff00000000ff00723e F2FP.F16.F32.PACK_AB R0, RZ, R0
@@ -594,7 +594,7 @@ fn words_have_their_texts_and_texts_their_words() {
         let mut low = (1u128 << 105) - 1;
         let (form, _) = oriole_sass::decode::decode_with_form(chip, word).expect("it is an instruction");
         for slot in form.slots.iter().filter(|slot| slot.hidden_descriptor().is_some()) {
-            // Which descriptor it is, only the exact text says.
+            // Only the exact text has the descriptor.
             low &= !slot.fields[0].mask();
         }
         assert_eq!(encode(chip, &again).expect("it has a word") & low, word & low, "{plain}");
@@ -612,7 +612,7 @@ fn every_defined_bit_matters() {
         let before = exact(word);
         for bit in (0..126).filter(|bit| form.unused >> bit & 1 == 0) {
             let flipped = exact(word ^ 1 << bit);
-            // Several values of a set may mean the same; the canonical one is what encoding gives.
+            // Several values of a set may have one meaning; encoding gives the canonical one.
             let synonym = form.sets.iter().any(|set| set.bits.contains(&bit));
             assert!(flipped != before || synonym, "bit {bit} of {expected}");
         }
@@ -800,7 +800,7 @@ fn registers_of_tensor_memory() {
     }
 }
 
-/// In which role registers are read, and what part of a result they take.
+/// Roles of register reads, and result parts of writes.
 #[test]
 fn roles_of_registers() {
     for (line, expected) in [

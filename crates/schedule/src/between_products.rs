@@ -1,12 +1,13 @@
-//! Loads and copies between products: the order of a block that multiplies matrices, once more.
+//! Interleaves loads and copies with MMAs: a second schedule of blocks that multiply matrices.
 //!
-//! The list schedulers issue an instruction a cycle, so that products come in rows, and what stands between them in the program
-//! in rows, too. The unit of matrices is busy for some cycles with each product: here other instructions are issued
-//! meanwhile. Products, arithmetic and shuffles pass barriers of the block, so that a barrier comes right behind the last load
-//! before it, and the copies to shared memory behind the barrier come early, too.
+//! The list schedulers issue an instruction per cycle, so MMAs are scheduled in runs, and so are the instructions
+//! that separate them in the program. The tensor unit is busy for some cycles with each MMA: this scheduler issues
+//! other instructions meanwhile. MMAs, arithmetic and shuffles may move across barriers of the block, so that a
+//! barrier comes right after the last load before it, and copies to shared memory after the barrier come early, too.
 //!
-//! Two orders are tried for some budgets of registers: by the longest path, and by the order that the list schedulers chose, with
-//! copies as early as their barrier lets them. The best counts if it is no slower than that order.
+//! Two schedules are tried for some register budgets: by the longest path, and by the order of the list schedulers,
+//! with copies as early as their barrier allows. The best one is used if it is no slower than that of the list
+//! schedulers.
 
 use crate::graph::{Graph, Node, Sides, is_value_only};
 use crate::occupancy::blocks;
@@ -24,28 +25,28 @@ use std::rc::Rc;
 /// The place of the general registers among the counts of the files.
 const GENERAL: usize = 0;
 
-/// So many ready instructions are compared.
+/// Most ready instructions that are compared.
 const WINDOW: usize = 64;
 
-/// Registers that an order may take beyond what the function needed without it: allocation finds places for its tuples more
-/// easily, since fewer of them come to life at once, and asks for as many fewer.
+/// Registers that such a schedule may take beyond the need of the function without it: allocation places its tuples
+/// more easily, since fewer of them become live at once, and needs that many fewer registers.
 const MORE: u32 = 4;
 
-/// So many registers fewer are tried: the scheduler looks no further than one instruction, and goes beyond its budget.
+/// Budget reductions that are tried: the scheduler looks no further than one instruction, and exceeds its budget.
 const FEWER: [u32; 4] = [0, 4, 8, 16];
 
-/// So many cycles before the instruction with the longest path a value may be made.
+/// Most cycles that a value may be computed ahead of the instruction with the longest path.
 const CYCLES_AHEAD: u32 = 256;
 
-/// So many places before the first instruction that is left a value may be made.
+/// Most places that a value may be computed ahead of the first unscheduled instruction.
 const PLACES_AHEAD: u32 = 24;
 
-/// Whether an instruction multiplies matrices, and nothing but its operands keeps it in its place.
+/// True if an instruction multiplies matrices, and only its operands restrict its motion.
 fn multiplies(op: Op, mods: &Mods) -> bool {
     op.info().units.contains(&Unit::Tensor) && op.info().aligned && !is_product_step_of(op, mods)
 }
 
-/// Whether instructions multiply matrices that are loaded from shared memory, or copied there.
+/// True if instructions multiply matrices that are loaded from shared memory, or copied there.
 fn is_matrix_block<'a>(instructions: impl Iterator<Item = (Op, &'a Mods)> + Clone) -> bool {
     instructions.clone().any(|(op, mods)| multiplies(op, mods))
         && instructions.clone().any(|(op, _)| matches!(op, Op::LDSM | Op::LDGSTS))
@@ -56,29 +57,29 @@ fn operation(instruction: &Instruction) -> Option<(Op, &Mods)> {
     Some((op, &instruction.mods))
 }
 
-/// Whether a block is one that multiplies matrices.
+/// True if a block multiplies matrices.
 fn is_matrix(instructions: &[Instruction]) -> bool {
     is_matrix_block(instructions.iter().filter_map(operation))
 }
 
-/// Whether a function has a block that multiplies matrices.
+/// True if a function has a block that multiplies matrices.
 pub fn has_matrix_blocks(function: &Function) -> bool {
     function.blocks.iter().any(|block| is_matrix(&block.instructions))
 }
 
-/// Whether a block of machine instructions is one that multiplies matrices.
+/// True for a block of machine instructions that multiplies matrices.
 pub fn is_matrix_code(instructions: &[MachineInstruction]) -> bool {
     is_matrix_block(instructions.iter().map(|it| (it.instruction.op, &it.instruction.mods)))
 }
 
-/// The units of a block of machine instructions, if it is one that multiplies matrices.
+/// Unit usage of a block of machine instructions, if it multiplies matrices.
 pub fn machine_units(model: &Model, block: &MachineBlock) -> Option<Units> {
     let all = block.instructions.iter().map(|it| Some((it.instruction.op, &it.instruction.mods)));
     is_matrix_code(&block.instructions).then(|| Units::new(model, all))
 }
 
-/// The registers for such orders in a function that needs so many without them: a few more, unless an SM would then hold a block
-/// fewer.
+/// Registers for such schedules in a function that needs `needed` without them: a few more, unless an SM would then
+/// hold one block less.
 pub fn registers(function: &Function, tables: &Tables, needed: u32) -> u32 {
     let blocks = |values: u32| {
         let named = u16::try_from(values + pre_ra::RESERVED).unwrap_or(u8::MAX.into());
@@ -88,26 +89,26 @@ pub fn registers(function: &Function, tables: &Tables, needed: u32) -> u32 {
     if blocks(more) == blocks(needed) { more } else { needed }
 }
 
-/// What an instruction is to the copies of its block.
+/// Role of an instruction for the copies of its block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     /// Nothing.
     None,
-    /// It computes an operand of a copy, or copies, or closes a group, or is a barrier. It comes as soon as it can, if there is
-    /// such a place, behind that barrier.
+    /// It computes an operand of a copy, or is a copy, a group commit or a barrier. It is scheduled as soon as
+    /// possible; after the given barrier, if any.
     Copies { behind: Option<u32> },
 }
 
-/// What comes first.
+/// Scheduling priorities.
 struct Priorities {
     /// The higher the sooner.
     of: Vec<u32>,
     parts: Vec<Part>,
-    /// A value may be made before instructions that are higher by so much.
+    /// A value may be computed ahead of instructions whose priority is higher by up to this.
     ahead: u32,
 }
 
-/// A block that multiplies matrices, with what its instructions do.
+/// A block that multiplies matrices, with its unit usage.
 pub struct MatrixBlock<'a> {
     region: &'a Region,
     units: Units,
@@ -125,14 +126,14 @@ impl<'a> MatrixBlock<'a> {
         matches!(self.instructions[node as usize].opcode, Opcode::Sass(op) if among.contains(&op))
     }
 
-    /// Whether an instruction is arithmetic with values only.
+    /// True if an instruction is value-only arithmetic.
     fn is_arithmetic(&self, node: u32) -> bool {
         let instruction = &self.instructions[node as usize];
         is_value_only(instruction) && self.units.product(node as usize) == 0
     }
 
-    /// Priorities by the longest path to the end. A path from a product is at least as long as the products take that come later
-    /// in the program.
+    /// Priorities by the longest path to the end. A path from an MMA is at least as long as all MMAs later in the
+    /// program take.
     fn by_path(&self) -> Priorities {
         let region = self.region;
         let mut of = vec![0u32; region.len()];
@@ -146,7 +147,7 @@ impl<'a> MatrixBlock<'a> {
         Priorities { of, parts: vec![Part::None; region.len()], ahead: CYCLES_AHEAD }
     }
 
-    /// Priorities by the places in an order, but for copies and barriers.
+    /// Priorities by position in an order, except for copies and barriers.
     fn by_order(&self, order: &[u32]) -> Priorities {
         let mut of = vec![0; order.len()];
         for (height, &node) in (1..).zip(order.iter().rev()) {
@@ -175,7 +176,7 @@ impl<'a> MatrixBlock<'a> {
         Priorities { of, parts, ahead: PLACES_AHEAD }
     }
 
-    /// Cycles that an order takes, and the same until all copies are there.
+    /// Cycles of a schedule, and cycles until all copies are complete.
     fn time(&self, order: &[u32]) -> [u32; 2] {
         let region = self.region;
         let mut clock = Clock::new(self);
@@ -187,8 +188,8 @@ impl<'a> MatrixBlock<'a> {
         [end, end.max(clock.progress.copied)]
     }
 
-    /// The best order that takes no more registers than `most` by the count of `registers`, if there is one that is no slower
-    /// than a known one. `budget` gives what the files may hold if there are so many general registers.
+    /// The best schedule within `most` registers by the count of `registers`, if there is one no slower than a known
+    /// one. `budget` gives the file budgets for a count of general registers.
     pub fn order(
         &self,
         known: &[u32],
@@ -203,7 +204,7 @@ impl<'a> MatrixBlock<'a> {
         for fewer in FEWER {
             let budget = budget(most.saturating_sub(fewer));
             for (priorities, last) in &mut lists {
-                // Within what was not even weighed before, each choice is the same.
+                // A larger budget than any register count considered before gives the same choices.
                 let tried = match last {
                     Some(last) if last.weighed <= budget[GENERAL] => last.clone(),
                     _ => {
@@ -225,39 +226,40 @@ impl<'a> MatrixBlock<'a> {
 
 #[cfg(test)]
 impl MatrixBlock<'_> {
-    /// The two orders for a budget, which they may exceed, each with the general registers that were weighed for it.
+    /// The two schedules for a budget, which they may exceed, each with the most general registers that were
+    /// considered.
     pub fn orders(&self, known: &[u32], budget: Counts) -> [(Vec<u32>, u32); 2] {
         [self.by_path(), self.by_order(known)].map(|priorities| List::new(self, &priorities, budget).order())
     }
 }
 
-/// An order that was made for a budget.
+/// A schedule for a budget.
 struct Tried {
     order: Vec<u32>,
     /// The most general registers that an instruction would have taken which was ready while it was made.
     weighed: u32,
     /// Cycles until all copies are there.
     copied: u32,
-    /// It is no slower than the order that was known, its copies no later than those of the best one then, and it takes no more
-    /// registers than there are.
+    /// It is no slower than the known schedule, its copies complete no later than in the best one then, and it fits
+    /// the registers.
     fits: bool,
 }
 
-/// The graph of a block whose products may pass barriers, `None` if it multiplies no matrices.
+/// The graph of a block whose MMAs may move across barriers, `None` if it multiplies no matrices.
 pub fn graph(
     model: &Model,
     instructions: &[Instruction],
     ids: &mut crate::dense_ids::DenseIds,
 ) -> Option<Graph> {
     let latency = |from: &Instruction, to: &Instruction, node| match pre_ra::latency(model, from, to, node) {
-        // Global memory is given as much time as the copies from there.
+        // Loads from global memory get as much time as copies from there.
         _ if node == Node::Read && from.opcode == Opcode::Sass(Op::LDG) => GLOBAL,
         cycles => cycles,
     };
     is_matrix(instructions).then(|| Graph::new(instructions, Sides::Open, ids, latency))
 }
 
-/// The time, and what the units do.
+/// The cycle, and the state of the units.
 struct Clock<'a> {
     block: &'a MatrixBlock<'a>,
     ready_at: Vec<u32>,
@@ -276,7 +278,7 @@ impl<'a> Clock<'a> {
         self.ready_at[node as usize].max(free).max(self.cycle)
     }
 
-    /// Issues an instruction; gives the time.
+    /// Issues an instruction; returns the issue time.
     fn issue(&mut self, node: u32) -> u32 {
         let time = self.time(node);
         self.block.units.issue(node, time, &mut self.progress);
@@ -289,7 +291,7 @@ impl<'a> Clock<'a> {
     }
 }
 
-/// What an instruction is compared by; the greatest comes first.
+/// Comparison key of an instruction; the greatest is scheduled first.
 type Rank = (i64, u64);
 
 /// The list scheduler.
@@ -309,9 +311,9 @@ impl<'a> List<'a> {
         List { priorities, budget, clock: Clock::new(block), state, done, weighed: 0 }
     }
 
-    /// The rank of a ready instruction if it needs not wait: it fits into the budget, or goes beyond it by few values; it is not
-    /// early; it waits least; it has priority. `front` is the highest priority of those that are left. Two of these each are in one
-    /// number, which is compared at once.
+    /// The rank of a ready instruction if it need not wait: it fits the budget, or exceeds it by few values; it is
+    /// not early; it waits least; it has priority. `front` is the highest priority of the unscheduled ones. Each
+    /// integer packs two of these, for one comparison.
     fn rank_at_once(&mut self, node: u32, front: u32) -> Rank {
         let change = self.state.change(node);
         let then = |k: usize| self.state.count[k].saturating_add_signed(change[k]);
@@ -329,24 +331,24 @@ impl<'a> List<'a> {
         (i64::from(-over) * 2 + i64::from(!early), u64::from(u32::MAX) << 32 | u64::from(priority))
     }
 
-    /// The order, and the most general registers that were weighed for it.
+    /// The schedule, and the most general registers that were considered.
     fn order(mut self) -> (Vec<u32>, u32) {
         let region = self.clock.block.region;
         let count = region.len();
         let mut left: Vec<u32> = (0..count as u32).collect();
         left.sort_by_key(|&node| self.priorities.of[node as usize]);
         let mut waiting = region.graph.before_counts();
-        // The earliest in the program come first, so that the window follows it.
+        // The earliest in program order come first, so that the window follows the program.
         let mut ready: Vec<u32> = (0..count as u32).filter(|&n| waiting[n as usize] == 0).collect();
         let mut places = Vec::with_capacity(count);
         while !ready.is_empty() {
             while left.pop_if(|node| self.done[*node as usize]).is_some() {}
             let front = left.last().map_or(0, |&node| self.priorities.of[node as usize]);
-            // Of equals the first.
+            // Ties go to the first.
             let mut best = (0, (i64::MIN, 0));
             for (slot, &node) in ready.iter().take(WINDOW).enumerate() {
                 let (fits, at_once) = self.rank_at_once(node, front);
-                // When it can be issued is asked only of what would come first without a wait.
+                // The issue time is only computed for instructions that would win without a wait.
                 if (fits, at_once) > best.1 {
                     let wait = self.clock.time(node) - self.clock.cycle;
                     let rank = (fits, at_once - (u64::from(wait) << 32));
@@ -380,8 +382,8 @@ mod tests {
     use oriole_ori::{BlockId, Opcode};
     use oriole_sass::Op;
 
-    /// A round of a loop: the second half of a tile is loaded, both halves are multiplied, threads meet, and the next
-    /// tile is copied.
+    /// An iteration of a loop: load the second half of a tile, multiply both halves, synchronize, and copy the next
+    /// tile.
     fn tile() -> String {
         let products = |first: u32, factor: u32| -> String {
             let product = |k: u32| {

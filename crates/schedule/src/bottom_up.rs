@@ -1,16 +1,16 @@
-//! The bottom-up list scheduler: from the last instruction to the first. In this direction a read begins a live range and a
-//! write ends it, so that the effect of each choice on the registers is exact, and a chain of
-//! computations is finished before the next one is begun.
+//! The bottom-up list scheduler: from the last instruction to the first. In this direction a read begins a live range
+//! and a write ends it, so the effect of each choice on the registers is exact, and a chain of computations is
+//! finished before the next one is begun.
 
 use crate::region::{Counts, FILES, Known, Region};
 
-/// So many ready instructions are compared.
+/// Most ready instructions that are compared.
 const WINDOW: usize = 48;
 
-/// Registers kept free for results that come several at once.
+/// Registers kept free for results that arrive several at once.
 const SLACK: Counts = [2, 1, 2];
 
-/// The rank of what begins more values than it ends.
+/// The rank of an instruction that begins more live ranges than it ends.
 const MORE: i32 = -1;
 
 /// Cycles from the start to each instruction on the longest path.
@@ -24,12 +24,12 @@ fn depths(region: &Region) -> Vec<u32> {
     depth
 }
 
-/// What placing an instruction above all that are placed would do to the registers.
+/// Effect on register pressure of placing an instruction above all placed ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Effect {
-    /// How many values more of each file are live above it than below it.
+    /// Change of live values of each file, above it compared with below it.
     change: [i32; 3],
-    /// When the last of the values that end here came to life.
+    /// Time at which the last of the values that end here became live.
     born: u32,
 }
 
@@ -38,9 +38,9 @@ struct State<'a> {
     region: &'a Region,
     count: Counts,
     live: Vec<bool>,
-    /// When each value came to life, counted in places from the end.
+    /// Time at which each value became live, in positions from the end.
     birth: Vec<u32>,
-    /// What instructions would do.
+    /// Effects of instructions.
     effects: Known<'a, Effect>,
 }
 
@@ -50,7 +50,7 @@ impl State<'_> {
         State { region, count, live, birth: vec![0; region.file.len()], effects: Known::nothing(region) }
     }
 
-    /// What an instruction would do. It depends on the state of its values only.
+    /// Effect of an instruction. It depends on the liveness of its values only.
     fn effect(&mut self, node: u32) -> Effect {
         if let Some(known) = self.effects.get(node) {
             debug_assert_eq!(known, self.effect_anew(node));
@@ -61,10 +61,11 @@ impl State<'_> {
         effect
     }
 
-    /// Which of some ready instructions comes first where registers of some files are short.
+    /// The ready instruction to place first where registers of some files are short.
     ///
-    /// What was begun last is continued first, however many values that begins: a computation that is left half done keeps them
-    /// all. What ends nothing, as stores do, waits; the last of the program comes first.
+    /// A computation begun last is continued first, however many values that makes live: a half-done computation
+    /// keeps them all. Instructions that end no live range, such as stores, wait. Ties go to the last one of the
+    /// program.
     fn best(&mut self, window: &[u32], short: [bool; FILES.len()]) -> usize {
         let counted = short.map(|short| -i32::from(short));
         let mut best = (0, (i32::MIN, 0, 0));
@@ -97,7 +98,7 @@ impl State<'_> {
         effect
     }
 
-    /// Places an instruction, the one with this number from the end.
+    /// Places an instruction; `number` is its position from the end.
     fn place(&mut self, node: u32, number: u32) {
         let State { region, count, live, birth, effects } = self;
         let mut changed = |v: u32| effects.forget(v);
@@ -112,13 +113,13 @@ impl State<'_> {
     }
 }
 
-/// Which of some ready instructions waits least, and of those is on the longest path; of equals the last. `time` gives how long one
-/// waits, and the path.
+/// The ready instruction that waits least, then that on the longest path; ties go to the last. `time` gives the wait
+/// and the path length.
 fn quickest(window: &[u32], time: impl Fn(u32) -> (u32, u32)) -> usize {
     let mut best = (0, 0);
     for (slot, &node) in window.iter().enumerate() {
         let (wait, path) = time(node);
-        // Both in one number, which is compared at once.
+        // One integer packs both, for one comparison.
         let key = u64::from(u32::MAX - wait) << 32 | u64::from(path);
         if key >= best.1 {
             best = (slot, key);
@@ -127,7 +128,7 @@ fn quickest(window: &[u32], time: impl Fn(u32) -> (u32, u32)) -> usize {
     best.0
 }
 
-/// An order in which few values are live at once. As long as fewer than `budget` are, latencies are hidden.
+/// A schedule with few live values. As long as fewer than `budget` are live, it hides latencies.
 pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
     let depth = depths(region);
     let mut state = State::new(region);

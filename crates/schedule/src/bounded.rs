@@ -1,32 +1,32 @@
-//! The bounded list scheduler: it follows an order in few registers, and takes an instruction ahead of its place where that hides
-//! latencies and nowhere makes more values live than a budget allows.
+//! The bounded list scheduler: it follows a schedule with few registers, and moves an instruction ahead where that
+//! hides latency and nowhere makes more values live than a budget allows.
 //!
-//! It is here because a list scheduler that only counts what is live now notices too late that it has begun too much: what is
-//! begun must be carried on, and the budget is overrun. Here the rest of the order is known at each step, with the pressure at
-//! each of its places. What an instruction does to them, if it comes first, is exact: its results are live from now on, and
-//! operands that it was the last to read no longer. So no order asks for more than the budget, or than the order that is
-//! followed where that is more.
+//! It is here because a list scheduler that only counts currently live values notices too late that it has begun too
+//! much: a begun computation must be continued, and the budget is exceeded. Here the rest of the schedule is known at
+//! each step, with the pressure at each of its positions. The effect of moving an instruction first is exact: its
+//! results are live from now on, and operands that it was the last to read no longer. So no schedule needs more than
+//! the budget, or than the followed schedule where that needs more.
 
 use crate::region::{Counts, FILES, Region};
 use crate::top_down::heights;
 use oriole_ori::csr::Csr;
 
-/// So many instructions of the rest of the order are looked at.
+/// Most instructions of the rest that are considered.
 const WINDOW: u32 = 64;
 
 /// No place.
 const NONE: u32 = u32::MAX;
 
-/// Which of the instructions that wait least comes first.
+/// Tie breaker among the instructions that wait least.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Preference {
     /// The one on the longest path to the end.
     Longest,
-    /// The first one of the order that is followed.
+    /// The first one of the followed schedule.
     First,
 }
 
-/// Places of an order: whether each is in the set.
+/// A set of positions of a schedule.
 struct Places(Vec<u64>);
 
 impl Places {
@@ -43,7 +43,7 @@ impl Places {
         }
     }
 
-    /// Visits those from one on and before another one, in rising order.
+    /// Visits the members in a range, ascending.
     #[inline]
     fn for_each_between(&self, from: u32, to: u32, mut visit: impl FnMut(u32)) {
         for word in from / 64..to.div_ceil(64) {
@@ -62,28 +62,28 @@ impl Places {
     }
 }
 
-/// An order to follow. What it reads and writes is told by live ranges: a value has one from each definition to the next.
+/// A schedule to follow. Its operands are live ranges: a value has one from each definition to the next.
 pub struct Followed {
     order: Vec<u32>,
-    /// Where each instruction is in it.
+    /// Position of each instruction in it.
     place_of: Vec<u32>,
-    /// For each place of the order cycles from its instruction to the end.
+    /// For each position the longest path in cycles from its instruction to the end.
     heights: Vec<u32>,
-    /// For each place of the order the ranges that are read.
+    /// For each position the ranges that are read.
     uses: Csr<usize, u32>,
     /// For each place the ranges that begin.
     definitions: Csr<usize, u32>,
-    /// For each range the places where it is read, in rising order.
+    /// For each range the positions where it is read, ascending.
     readers: Csr<usize, u32>,
     /// For each range the index into [`FILES`].
     file: Vec<u8>,
-    /// Ranges that are live behind the region.
+    /// Ranges that are live after the region.
     out: Vec<bool>,
-    /// For each place what its results do.
+    /// For each position the effect of its results.
     results: Vec<Results>,
-    /// Values live before the region.
+    /// Live-in counts.
     live: Counts,
-    /// Values live at each place.
+    /// Live counts at each position.
     pressure: Vec<Counts>,
 }
 
@@ -95,7 +95,7 @@ impl Followed {
         for (place, &node) in order.iter().enumerate() {
             let own = &region.operands[node as usize];
             uses.extend(own.uses.iter().map(|&v| (place, current[v as usize])));
-            // What a guarded instruction writes is among what it reads: the range goes on.
+            // A guarded definition is also a read: the range continues.
             for &v in own.definitions.iter().filter(|_| !own.partial) {
                 current[v as usize] = file.len() as u32;
                 definitions.push((place, current[v as usize]));
@@ -143,7 +143,7 @@ impl Followed {
         followed
     }
 
-    /// Counts what is live at each place.
+    /// Counts the live values at each position.
     fn count(&mut self) {
         let mut now = self.live;
         for place in 0..self.order.len() {
@@ -163,16 +163,16 @@ impl Followed {
         usize::from(self.file[range as usize])
     }
 
-    /// Whether anything reads a range, in the region or behind it.
+    /// True if a range is read, in the region or after it.
     fn is_wanted(&self, range: u32) -> bool {
         self.out[range as usize] || !self.readers.of(range as usize).is_empty()
     }
 
-    /// An order in which no more values are live than a budget allows, or than in the order that is followed; and whether a larger
-    /// budget could give another one.
+    /// A schedule in which no more values are live than the budget, or than in the followed schedule; and whether a
+    /// larger budget could give another one.
     pub fn schedule(&self, region: &Region, budget: Counts, preference: Preference) -> (Vec<u32>, bool) {
         let mut rest = Rest::new(self, budget, preference);
-        // For each place how many instructions its own waits for, and when all of them have given their results.
+        // For each position the count of unscheduled predecessors, and the time at which their results arrive.
         let counts = region.graph.before_counts();
         let mut waiting: Vec<u32> = self.order.iter().map(|&node| counts[node as usize]).collect();
         let mut times =
@@ -204,12 +204,12 @@ impl Followed {
     }
 }
 
-/// What the results of an instruction do to the registers of each file.
+/// Effect of the results of an instruction on the registers of each file.
 #[derive(Clone, Copy, Default)]
 struct Results {
-    /// Those that are read.
+    /// Results that are read.
     begins: Counts,
-    /// Those that nobody reads.
+    /// Unread results.
     dead: Counts,
 }
 
@@ -217,7 +217,7 @@ struct Results {
 struct Passed {
     /// The first place that is not among them.
     end: u32,
-    /// The most values live at once at their places.
+    /// The most values live at once at their positions.
     most: Counts,
 }
 
@@ -226,7 +226,7 @@ impl Passed {
         Passed { end: first, most: Counts::default() }
     }
 
-    /// Whether no more values than there is room for are live at once up to a place.
+    /// True if no more values than `room` are live at once up to a position.
     #[inline]
     fn keeps_to(&mut self, room: Counts, to: u32, rest: &Rest) -> bool {
         loop {
@@ -243,30 +243,30 @@ impl Passed {
     }
 }
 
-/// When instructions may come, by their places.
+/// Earliest issue times, by position.
 struct Times {
-    /// The next one that issues nothing yet.
+    /// The next free issue cycle.
     cycle: u32,
-    /// When what each reads is there, as far as it is known.
+    /// Arrival times of the operands, as far as known.
     ready_at: Vec<u32>,
-    /// Those that wait for no other instruction.
+    /// Those without unscheduled predecessors.
     ready: Places,
 }
 
-/// The rest of an order.
+/// The rest of a schedule.
 struct Rest<'a> {
     followed: &'a Followed,
     preference: Preference,
     budget: Counts,
-    /// Values live before it.
+    /// Live counts before it.
     live: Counts,
-    /// Values live at each of its places.
+    /// Live counts at each of its positions.
     pressure: Vec<Counts>,
     /// For each range how many readers are in it.
     left: Vec<u32>,
     /// For each range how many readers there are up to the last one in it.
     last: Vec<u32>,
-    /// Its first place, and the one behind those that are looked at.
+    /// Its first position, and the end of the considered window.
     first: u32,
     end: u32,
     /// For each place the next one and the one before.
@@ -296,8 +296,8 @@ impl Rest<'_> {
         }
     }
 
-    /// Which instruction comes next: of those that wait least the preferred one, unless others of the rest, which
-    /// it would pass, then kept too many values alive; that sets `limited`.
+    /// The next instruction: of those that wait least the preferred one, unless moving it ahead of others would keep
+    /// too many values live; that sets `limited`.
     fn next_place(&self, times: &Times, limited: &mut bool) -> u32 {
         // The first instruction of the rest is always ready.
         let mut best = (self.first, self.key(self.first, times));
@@ -324,7 +324,7 @@ impl Rest<'_> {
         best.0
     }
 
-    /// How much an instruction is preferred to those behind it: the greater comes first.
+    /// Priority of an instruction over the following ones: the greater is scheduled first.
     #[inline]
     fn key(&self, place: u32, times: &Times) -> u64 {
         let wait = times.ready_at[place as usize].saturating_sub(times.cycle);
@@ -332,11 +332,11 @@ impl Rest<'_> {
             Preference::Longest => self.followed.heights[place as usize],
             Preference::First => 0,
         };
-        // The cycles that it waits and its length in one number, which is compared at once.
+        // One integer packs the wait cycles and the path length, for one comparison.
         u64::from(u32::MAX - wait) << 32 | u64::from(length)
     }
 
-    /// How many operands of an instruction, which is the next one, nobody else reads.
+    /// Count of operands for which this instruction, scheduled next, is the last reader.
     #[inline]
     fn ends(&self, place: u32) -> Counts {
         let followed = self.followed;
@@ -348,10 +348,10 @@ impl Rest<'_> {
         ends
     }
 
-    /// Whether an instruction may come before the others of the rest that stand before it. `passed` are some of these.
+    /// True if an instruction may move ahead of the earlier ones of the rest. `passed` are some of these.
     fn may_pass(&self, place: u32, passed: &mut Passed) -> bool {
         let (ends, Results { begins, dead }) = (self.ends(place), self.followed.results[place as usize]);
-        // How many values may be live where it passes.
+        // Room for live values where it passes.
         let mut room = [u32::MAX; FILES.len()];
         for k in 0..FILES.len() {
             let (results, budget) = (begins[k] + dead[k], self.budget[k].saturating_add(ends[k]));
@@ -392,7 +392,7 @@ impl Rest<'_> {
             if followed.out[range as usize] {
                 continue;
             }
-            // Behind the reader that is the last one now, the value is not live any more.
+            // After its new last reader the value is not live any more.
             let from = match last {
                 0 => self.first,
                 last => self.next[readers[last as usize - 1] as usize],

@@ -1,8 +1,8 @@
-//! Loads without effect in front of asynchronous copies.
+//! Dummy loads before asynchronous copies.
 //!
-//! On some chips the code of other compilers has a few loads from shared memory, which no lane executes, before the first
-//! copy of every block, on others before each signal that copies are done. Why is not documented; that the copies rely on it cannot be excluded, so they are made here too, at
-//! the end, where nothing moves them away.
+//! On some chips ptxas code has a few loads from shared memory, which no lane executes, before the first copy of
+//! every block, on others before each signal that copies are complete. The reason is not documented; the copies may
+//! rely on them, so they are added here too, at the end, where no pass moves them away.
 
 use crate::Tables;
 use crate::effects::{Effects, Finishing};
@@ -12,7 +12,7 @@ use oriole_sass::register::{PT, RZ};
 use oriole_sass::{Control, EncodeError, Guard, Instruction, Mods, Op, Operand, OperandKind};
 use smallvec::smallvec;
 
-/// Inserts as many loads as the chip wants before the first copy of each block, and before each signal of copies.
+/// Inserts the dummy loads of the chip before the first copy of each block, and before each signal of copies.
 ///
 /// # Errors
 /// The chip has copies and no load from shared memory.
@@ -35,7 +35,7 @@ pub fn insert_loads(finishing: &mut Finishing, tables: &Tables) -> Result<(), En
                 block.instructions.iter().enumerate().filter(|(_, it)| it.instruction.op == Op::ARRIVES);
             places.extend(found.map(|(at, _)| (at, signals)));
         }
-        // From the end on, so that places stay what they are.
+        // From the end on, so that indices stay valid.
         places.sort_unstable();
         for (at, count) in places.into_iter().rev() {
             let load = idle_load(tables.forms, block.instructions[at].origin)?;

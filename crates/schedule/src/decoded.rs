@@ -1,5 +1,5 @@
-//! Finished machine code as blocks with their loops, for figures of any cubin: what the compiler knew of them is gone
-//! there. What was symbolic stays a number.
+//! Finished machine code as blocks with their loops, for statistics of any cubin: the compiler's information is lost
+//! there. Symbolic operands stay integers.
 
 use oriole_chip::{Chip, WordShape};
 use oriole_ori::{
@@ -10,8 +10,8 @@ use oriole_sass::register::PT;
 use oriole_sass::{EncodeError, Instruction, Op, OperandKind, form};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The code as blocks. `tables` says for the index of an indexed branch the indices of the instructions that it may lead to;
-/// what else only such a branch reaches counts as code outside of loops.
+/// The code as blocks. `tables` maps the index of an indexed branch to the indices of its possible targets; code
+/// reached only by an indexed branch counts as outside of loops.
 ///
 /// # Errors
 /// An instruction has no form on the chip.
@@ -60,7 +60,7 @@ fn starts(shape: WordShape, code: &[Instruction], tables: &BTreeMap<usize, Vec<u
     starts.into_iter().filter(|&start| start < code.len()).collect()
 }
 
-/// Where control may go behind the last instruction of a block.
+/// Possible successors after the last instruction of a block.
 fn next(
     shape: WordShape,
     code: &[Instruction],
@@ -77,7 +77,7 @@ fn next(
     next
 }
 
-/// Where a branch or call goes.
+/// Target of a branch or call.
 fn target(shape: WordShape, instruction: &Instruction, index: usize) -> Option<usize> {
     if !matches!(instruction.op, Op::BRA | Op::JMP | Op::CALL) {
         return None;
@@ -94,7 +94,7 @@ fn leaves(op: Op) -> bool {
     matches!(op, Op::BRA | Op::JMP | Op::BRX | Op::EXIT | Op::RET | Op::KILL)
 }
 
-/// True if the instruction may do nothing: by its guard, or by a predicate among its operands.
+/// True if the instruction may have no effect: by its guard, or by a predicate operand.
 fn conditional(instruction: &Instruction) -> bool {
     instruction.guard.register != PT
         || instruction.guard.negated

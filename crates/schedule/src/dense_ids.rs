@@ -1,26 +1,26 @@
 //! Dense ids for the values of a block.
 //!
-//! It is here because each block asks for them several times for each operand: a list over all values of the function,
-//! made once and emptied from block to block, answers without a search.
+//! It is here because each block needs them several times for each operand: a list over all values of the function,
+//! allocated once and cleared from block to block, needs no search.
 
 use oriole_ori::Value;
 use typed_index_collections::{TiVec, ti_vec};
 
 const NONE: u32 = u32::MAX;
 
-/// Ids of values, in the order in which they are met.
+/// Ids of values, in order of first occurrence.
 pub struct DenseIds {
     of: TiVec<Value, u32>,
     met: Vec<Value>,
 }
 
 impl DenseIds {
-    /// No ids yet, for a function with so many values.
+    /// No ids yet, for a function with `values` values.
     pub fn new(values: usize) -> DenseIds {
         DenseIds { of: ti_vec![NONE; values], met: Vec::new() }
     }
 
-    /// The id of a value, given to it now if it has none.
+    /// The id of a value; assigns one if it has none.
     #[inline]
     pub fn id(&mut self, value: Value) -> u32 {
         let number = &mut self.of[value];

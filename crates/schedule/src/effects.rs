@@ -1,5 +1,5 @@
-//! What one machine instruction means to the control words: its class, the registers it touches with their roles, and
-//! what it reports by scoreboard. Computed once per instruction.
+//! Effects of a machine instruction on control words: its class, its registers with their roles, and its scoreboard
+//! reports. Computed once per instruction.
 
 use crate::{Tables, reverse_postorder};
 use oriole_chip::MOST_UNIFORM;
@@ -11,17 +11,17 @@ use oriole_sass::{Access, Effect, Instruction, Mod, Op, RegisterFile, accesses};
 use smallvec::SmallVec;
 use typed_index_collections::TiVec;
 
-/// Where the files begin in one numbering of all tracked registers, the general one first. Convergence barriers are kept in
-/// order by the machine.
+/// Starts of the register files in one numbering of all tracked registers, the general one first. The hardware keeps
+/// convergence barriers in order.
 pub const UNIFORM: u16 = RZ as u16 + 1;
 /// All uniform registers.
 pub const ALL_UNIFORM: std::ops::Range<u16> = UNIFORM..PREDICATE;
 const PREDICATE: u16 = UNIFORM + MOST_UNIFORM as u16;
 const UNIFORM_PREDICATE: u16 = PREDICATE + PT as u16 + 1;
-/// How many registers there are in this numbering.
+/// Count of registers in this numbering.
 pub const REGISTERS: usize = (UNIFORM_PREDICATE + PT as u16 + 1) as usize;
 
-/// Number of a register, `None` for a convergence barrier.
+/// Index of a register, `None` for a convergence barrier.
 pub fn number(file: RegisterFile, register: u8) -> Option<u16> {
     Some(match file {
         RegisterFile::General => u16::from(register),
@@ -32,11 +32,11 @@ pub fn number(file: RegisterFile, register: u8) -> Option<u16> {
     })
 }
 
-/// A function whose forms are chosen, with what each of its instructions does: both are ordered and completed together.
+/// A function after form selection, with the effects of its instructions: both are scheduled and completed together.
 pub struct Finishing {
     pub(crate) function: MachineFunction,
     pub(crate) effects: TiVec<BlockId, Vec<Effects>>,
-    /// Blocks in reverse postorder; unreachable ones come last, so that they too get control words.
+    /// Blocks in reverse postorder; unreachable ones come last, so that they get control words too.
     pub(crate) order: Vec<BlockId>,
 }
 
@@ -60,37 +60,37 @@ impl Finishing {
     }
 }
 
-/// What an instruction does.
+/// Effects of an instruction.
 #[derive(Clone)]
 pub struct Effects {
     /// Scheduling class.
     pub class: Class,
-    /// Results or source reads complete at a time that only a scoreboard tells.
+    /// Results or source reads complete at a variable time, which only a scoreboard reports.
     pub variable: bool,
     /// Registers read.
     pub reads: SmallVec<[(u16, Slot); 6]>,
     /// Registers written.
     pub writes: SmallVec<[(u16, ResultPart); 2]>,
-    /// What a scoreboard tells.
+    /// Scoreboard reports.
     pub reports: Reports,
-    /// Everything pending must be over: control goes to code that knows nothing of it.
+    /// Everything pending must be complete: control goes to unknown code.
     pub drains: bool,
     /// It loads from tensor memory.
     pub loads_tensor: bool,
-    /// All loads from tensor memory must be over.
+    /// All loads from tensor memory must be complete.
     pub awaits_tensor: bool,
-    /// The uniform registers are given back: an engine must have read what it is told in them.
+    /// The uniform registers are released: an engine must have read its operands in them.
     pub ends: bool,
-    /// What it is to instructions that keep a distance whatever their registers.
+    /// Its role for instructions that keep a distance whatever their registers.
     pub milestone: Option<Milestone>,
 }
 
-/// True if a tensor map is to be read anew, which only means something behind all that is under way.
+/// True if it invalidates a tensor map, which only makes sense after everything in flight.
 fn drops_map(instruction: &Instruction) -> bool {
     instruction.op == Op::UTMACCTL && instruction.mods.has(Mod::IV)
 }
 
-/// True if registers are given back: what comes next waits until they are, as in mature code.
+/// True if registers are released: the next instruction waits until they are, as in ptxas code.
 fn gives_registers_back(instruction: &Instruction) -> bool {
     instruction.op == Op::USETMAXREG && instruction.mods.has(Mod::DEALLOC)
 }
@@ -108,7 +108,7 @@ impl Effects {
             reports: Reports::default(),
             drains: matches!(instruction.op, Op::CALL | Op::RET) || drops_map(instruction),
             loads_tensor: instruction.op == Op::LDTM,
-            // What waits for loads, and a fence, leave a place in the code that nothing passes.
+            // Waits for tensor loads, and fences, leave an instruction that nothing moves across.
             awaits_tensor: instruction.op == Op::NOP && machine.memory.is_some(),
             ends: instruction.op == Op::EXIT,
             milestone: Milestone::of(instruction, class),
@@ -153,13 +153,13 @@ impl Effects {
     }
 }
 
-/// True for branches: what they stall holds for the block that they lead to as well.
+/// True for branches: their stall also holds for the target block.
 pub fn is_branch(machine: &MachineInstruction) -> bool {
     machine.instruction.op.info().effect == Effect::Branch
 }
 
-/// Where a branch leads to that is not the last instruction of its block: a jump or the end of the thread may follow. Whoever
-/// carries a state along the graph takes it there as it is after the branch, since what follows does not happen on that way.
+/// Target of a branch that is not the last instruction of its block: a jump or an exit may follow. A dataflow must
+/// propagate the state right after the branch there, since the instructions after it are not executed on that edge.
 pub fn early_target(instructions: &[MachineInstruction], index: usize) -> Option<BlockId> {
     let machine = &instructions[index];
     match machine.fixup {
@@ -179,7 +179,7 @@ impl Registers {
         self.0[usize::from(register / 64)] |= 1 << (register % 64);
     }
 
-    /// True if it is in.
+    /// True if it is in the set.
     #[inline]
     pub fn contains(&self, register: u16) -> bool {
         self.0[usize::from(register / 64)] >> (register % 64) & 1 != 0

@@ -1,4 +1,5 @@
-//! The dependency graph of a block: its shape, the order of memory accesses, and how it is built for a block of Ori.
+//! The dependency graph of a block: its structure, the order of memory accesses, and its construction for a block of
+//! Ori.
 
 use crate::dense_ids::DenseIds;
 use oriole_latency::Class;
@@ -14,7 +15,7 @@ use smallvec::SmallVec;
 pub enum Node {
     /// It reads a result.
     Read,
-    /// Only the order counts.
+    /// Order without a read.
     Order,
 }
 
@@ -29,7 +30,7 @@ pub struct Graph {
     after_at: Vec<u32>,
 }
 
-/// For so many edges an instruction there is room before the list grows.
+/// Edges reserved for each instruction before the list grows.
 const EDGES: usize = 3;
 
 /// The edges of a graph, gathered instruction by instruction.
@@ -39,18 +40,18 @@ pub struct Edges {
 }
 
 impl Edges {
-    /// None yet, with room for so many instructions.
+    /// An empty list, with room for this many instructions.
     pub fn with_capacity(instructions: usize) -> Edges {
         Edges { list: Vec::with_capacity(EDGES * instructions), at: Vec::with_capacity(instructions + 1) }
     }
 
-    /// What is added from now on leads to the next instruction.
+    /// Edges added from now on lead to the next instruction.
     pub fn next_node(&mut self) {
         self.at.push(self.list.len() as u32);
     }
 
-    /// An edge from an earlier instruction to the one at hand, with the least distance; there must be none yet between
-    /// the two.
+    /// Adds an edge from an earlier instruction to the current one, with the minimum distance; there must be none yet
+    /// between the two.
     pub fn add(&mut self, from: u32, distance: u32) {
         self.list.push((from, distance));
     }
@@ -78,57 +79,57 @@ impl Edges {
 }
 
 impl Graph {
-    /// Instructions that must come before this one, with the least distance; in order of place.
+    /// Predecessors, with the minimum distance; sorted.
     pub fn before(&self, node: u32) -> &[(u32, u32)] {
         let at = node as usize;
         &self.before[self.before_at[at] as usize..self.before_at[at + 1] as usize]
     }
 
-    /// Instructions that must come after this one, with the least distance; in order of place.
+    /// Successors, with the minimum distance; sorted.
     pub fn after(&self, node: u32) -> &[(u32, u32)] {
         let at = node as usize;
         &self.after[self.after_at[at] as usize..self.after_at[at + 1] as usize]
     }
 
-    /// For each instruction how many must come before.
+    /// Predecessor count of each instruction.
     pub fn before_counts(&self) -> Vec<u32> {
         self.before_at.windows(2).map(|at| at[1] - at[0]).collect()
     }
 
-    /// For each instruction how many must come after.
+    /// Successor count of each instruction.
     pub fn after_counts(&self) -> Vec<u32> {
         self.after_at.windows(2).map(|at| at[1] - at[0]).collect()
     }
 }
 
-/// What an instruction is to the order of others.
+/// Ordering class of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Values only.
     Free,
     /// Reads or writes memory.
     Memory(MemoryInfo),
-    /// Lanes learn values of each other: passes its like and memory.
+    /// Lanes exchange values: unordered with other exchanges and memory.
     Exchange,
-    /// Several lanes together: in order with its like.
+    /// Several lanes together: ordered with other such instructions.
     Together,
-    /// Threads meet: in order with everything but values.
+    /// Thread synchronization: ordered with everything but value computations.
     Meeting,
     /// Nothing passes.
     Wall,
 }
 
-/// What may be on either side of a barrier.
+/// Motion of instructions across a barrier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sides {
     /// Each instruction stays on its side.
     Kept,
-    /// What computes with values only may pass barriers of the block, fences of memory and signals.
+    /// Value computations may move across block barriers, memory fences and signals.
     Open,
 }
 
-/// True for what orders memory and threads, but not values: barriers of the block, fences, signals. Waits for products of a warp
-/// group are none of them: the results are there only behind them.
+/// True for instructions that order memory and threads, but not values: block barriers, fences, signals. Waits for
+/// `wgmma` do not count: the results are available only after them.
 fn is_open(instruction: &Instruction) -> bool {
     let Opcode::Sass(op) = instruction.opcode else { return false };
     let class = op.info().class(&instruction.mods);
@@ -136,7 +137,7 @@ fn is_open(instruction: &Instruction) -> bool {
         && !matches!(op, Op::WARPGROUP | Op::WARPGROUPSET)
         && instruction.call.is_none()
         && register_grant(instruction).is_none()
-        // Products ask for the whole warp.
+        // MMAs need the whole warp.
         && !gathers_warp(instruction)
 }
 
@@ -163,7 +164,7 @@ fn kind(instruction: &Instruction) -> Kind {
         // Calls and parameters.
         Opcode::Pseudo(_) => true,
     };
-    // What uses many registers stays on its side of what grants them.
+    // Code that uses many registers stays on its side of the grant.
     if wall || instruction.call.is_some() || register_grant(instruction).is_some() {
         return Kind::Wall;
     }
@@ -183,13 +184,13 @@ fn kind(instruction: &Instruction) -> Kind {
     if is_pure(instruction) || is_removable(instruction) { Kind::Free } else { Kind::Wall }
 }
 
-/// The access as the order of others sees it. What a kernel reads as constant nobody writes while it runs, wherever it is.
+/// The access for ordering. Kernel-constant memory is not written while the kernel runs, wherever it is.
 pub fn as_ordered(op: Op, mods: &Mods, memory: MemoryInfo) -> MemoryInfo {
     let is_constant = op == Op::LDG && mods.has(Mod::CONSTANT) && !memory.ordered;
     MemoryInfo { space: if is_constant { Space::Constant } else { memory.space }, ..memory }
 }
 
-/// True if two accesses may touch the same bytes and one of them writes, or their order is promised.
+/// True if two accesses may overlap and one of them writes, or their order is guaranteed.
 fn conflict(a: &MemoryInfo, b: &MemoryInfo) -> bool {
     if a.space == Space::Constant || b.space == Space::Constant {
         return false;
@@ -213,8 +214,8 @@ pub struct Accesses {
 }
 
 impl Accesses {
-    /// Adds an access; gives those that it must follow. An access that writes replaces those of its own space which
-    /// it follows: whoever comes after it comes after them.
+    /// Adds an access; returns the accesses that it must follow. A write replaces the accesses of its own space that
+    /// it follows: later accesses that follow it follow them too.
     pub fn add(&mut self, memory: MemoryInfo, node: u32) -> Vec<u32> {
         let mut before = Vec::new();
         for (other, nodes) in &mut self.groups {
@@ -235,10 +236,10 @@ impl Accesses {
     }
 }
 
-/// What keeps instructions in order whatever their values: memory, lanes that act together, side effects.
+/// Order of instructions apart from values: memory, collective operations, side effects.
 struct ProgramOrder {
     sides: Sides,
-    /// The last wall that no value passes, and the instructions since then that may pass the others.
+    /// The last wall that no value passes, and the later instructions that may move across others.
     closed: Option<u32>,
     since_closed: Vec<u32>,
     memory: Accesses,
@@ -302,7 +303,7 @@ impl ProgramOrder {
 }
 
 impl Graph {
-    /// Builds the graph; `cycles` says how far apart two instructions must be. `ids` are empty before and after.
+    /// Builds the graph; `cycles` gives the distance of two instructions. `ids` are empty before and after.
     pub fn new(
         instructions: &[Instruction],
         sides: Sides,
@@ -310,7 +311,7 @@ impl Graph {
         cycles: impl Fn(&Instruction, &Instruction, Node) -> u32,
     ) -> Graph {
         let mut graph = Edges::with_capacity(instructions.len());
-        // For each value of the block who wrote it last, and who has read it since.
+        // For each value of the block the last writer, and the readers since.
         let mut values: Vec<(Option<u32>, SmallVec<[u32; 4]>)> = Vec::with_capacity(instructions.len());
         let mut order = ProgramOrder::new(sides);
         let mut edges: Vec<(u32, Node)> = Vec::new();
@@ -336,7 +337,7 @@ impl Graph {
             instruction.for_each_use(|v| {
                 let (writer, readers) = &values[at(v)];
                 edges.extend(writer.map(|from| (from, Node::Read)));
-                // Behind its other reads a copy is none: the register goes on as that of the new value.
+                // After its other reads a copy needs no move: the register continues as that of the new value.
                 if copies {
                     edges.extend(readers.iter().map(|&from| (from, Node::Order)));
                 }

@@ -1,9 +1,8 @@
-//! Time: which instruction comes when, how long each stalls, and which scoreboards it sets and waits for.
+//! Instruction scheduling: issue order, stall counts and scoreboards.
 //!
-//! It is here because the machine checks nothing: a result read too early is simply wrong. Before allocation the
-//! instructions of Ori are ordered; after form choice the machine instructions are ordered again, and the control word
-//! of each is filled in.
-//! No register is chosen and no bit is laid out here.
+//! It is here because the hardware checks nothing: a result read too early is silently wrong. Ori is scheduled before
+//! allocation; machine instructions are scheduled again after form selection, and then the control words are filled
+//! in. No register is chosen and nothing is encoded here.
 
 mod between_products;
 mod bottom_up;
@@ -51,10 +50,10 @@ use oriole_sass::form::Table;
 use std::fmt;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// What scheduling knows of the chip.
+/// Chip tables that scheduling needs.
 #[derive(Clone, Copy)]
 pub struct Tables {
-    /// What it can hold.
+    /// Its resource limits.
     pub limits: Limits,
     /// Its forms.
     pub forms: &'static Table,
@@ -62,18 +61,18 @@ pub struct Tables {
     pub latency: &'static Model,
     /// General registers that a thread may be allocated.
     pub registers: u16,
-    /// How many loads without effect go before the first asynchronous copy of a block.
+    /// Count of dummy loads before the first asynchronous copy of a block.
     pub loads_before_copies: u8,
-    /// How many go before each signal that copies are done.
+    /// Count of dummy loads before each signal that copies are complete.
     pub loads_before_signals: u8,
-    /// A shuffle without effect marks the entry of a function.
+    /// A dummy shuffle marks the entry of a function.
     pub marks_entries: bool,
-    /// An instruction without effect goes before each barrier of the block.
+    /// A dummy instruction precedes each barrier of the block.
     pub pauses_before_barriers: bool,
 }
 
 impl Tables {
-    /// Those of a chip, `None` if it lacks one.
+    /// The tables of a chip, `None` if it lacks one.
     pub fn of(chip: Chip) -> Option<Tables> {
         Some(Tables {
             limits: chip.limits()?,
@@ -88,7 +87,7 @@ impl Tables {
     }
 }
 
-/// Why nothing can be scheduled.
+/// Reason why nothing can be scheduled.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ScheduleError {
     /// The chip has no instruction that only passes time.
@@ -97,7 +96,7 @@ pub enum ScheduleError {
     Load,
     /// The chip marks entries and has no shuffle.
     Shuffle,
-    /// The chip has products of warp groups and nothing that waits for them.
+    /// The chip has `wgmma` and no wait for it.
     Products,
 }
 
@@ -114,9 +113,9 @@ impl fmt::Display for ScheduleError {
 
 impl std::error::Error for ScheduleError {}
 
-/// Orders the instructions within the blocks of a function (phase 97), before registers are chosen. Gives the registers that
-/// there are for values, if even so more are live at once somewhere. `known` is for a function that may be ordered again, or of
-/// which others may be made that are.
+/// Schedules the instructions within the blocks of a function (phase 97), before register allocation. Returns the
+/// available registers for values, if more are live at once somewhere even so. `known` is for a function that may be
+/// scheduled again, or that is the base of others that are.
 pub fn before_allocation(
     function: &mut Function,
     tables: &Tables,
@@ -126,18 +125,19 @@ pub fn before_allocation(
     if options.reorder { pre_ra::order(function, tables, options, known) } else { None }
 }
 
-/// Orders the machine instructions within the blocks of a function (phase 106), registers and forms being chosen.
+/// Schedules the machine instructions within the blocks of a function (phase 106), after allocation and form
+/// selection.
 pub fn after_allocation(finishing: &mut Finishing, tables: &Tables, options: &FinishOptions) {
     if options.reorder {
         post_ra::order(finishing, tables.latency, options.between_products);
     }
 }
 
-/// Fills in the control word of every instruction (phases 113 to 116). The stream is complete then: only `NOP`s are added,
-/// where a stall does not fit one word, and before that loads without effect ahead of asynchronous copies.
+/// Fills in the control word of every instruction (phases 113 to 116). The code is final then, except for added
+/// `NOP`s where a stall does not fit one word, and dummy loads ahead of asynchronous copies.
 ///
 /// # Errors
-/// The chip has no form of `NOP`, or of a load that goes before copies.
+/// The chip has no form of `NOP`, or of the load before copies.
 pub fn control_words(
     mut finishing: Finishing,
     tables: &Tables,

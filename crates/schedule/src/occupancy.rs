@@ -1,9 +1,9 @@
-//! Registers against blocks: where fewer registers let an SM hold one block more, and whether that is worth it.
+//! Occupancy: register counts at which an SM holds one more block, and whether that is worth it.
 //!
-//! A function whose blocks have a known number of threads is ordered again for that once its registers are known: what allocation
-//! adds to those of the first order, which weighs blocks against time as well, decides where the steps are. Where matrices
-//! are multiplied the first order leaves them out: accumulators fill the registers, so that few blocks fit, and what
-//! stands beside the accumulators decides how many.
+//! A function with a known block size is scheduled again for a higher occupancy once its registers are known: the
+//! registers that allocation adds to those of the first schedule, which weighs occupancy against time as well, decide
+//! where the steps are. For kernels that multiply matrices the first schedule ignores occupancy: accumulators fill
+//! the registers, so that few blocks fit, and the other registers decide how many.
 
 use crate::Tables;
 use crate::dense_ids::DenseIds;
@@ -16,29 +16,29 @@ use oriole_ori::{
 };
 use oriole_sass::{Class, Op};
 
-/// A step is tried if it takes no more than one register out of so many.
+/// A step is tried if it takes at most 1/SHARE of the registers.
 const SHARE: u32 = 3;
-/// The same where matrices are multiplied.
+/// [`SHARE`] for kernels that multiply matrices.
 const SHARE_OF_PRODUCTS: u32 = 5;
 
-/// Where no matrices are multiplied, a step is tried if so many percent more blocks come of it: to allocate again takes time, and
-/// many warps gain little by a few more.
+/// For kernels without matrix multiplies, a step is tried if it gives at least this many percent more blocks:
+/// allocating again takes time, and with many warps a few more gain little.
 const GAIN: u32 = 33;
 
-/// So many percent more time than a block more makes up for are no loss: the order after allocation wins that back.
+/// Percent of time beyond the gain of one more block that is no loss: scheduling after allocation wins it back.
 const WON_BACK: u64 = 15;
 
 /// Warps of an SM that issue an instruction in each cycle.
 const SCHEDULERS: u64 = 4;
 
-/// Whether the registers of a function alone decide how many blocks there are, as far as is known: it multiplies matrices, and
+/// True if, as far as known, only the registers of a function decide the occupancy: it multiplies matrices, and
 /// [`counts_blocks`].
 pub fn registers_decide(function: &Function) -> bool {
     counts_blocks(function) && multiplies_matrices(function)
 }
 
-/// Whether the threads of a block are named, so that it is known how many an SM holds. Where parts of the function have counts
-/// of registers of their own, these decide, and where the accumulators are in tensor memory, that does.
+/// True if the block size is known, and with it the occupancy. Where parts of the function have register counts of
+/// their own, these decide, and where the accumulators are in tensor memory, that does.
 pub fn counts_blocks(function: &Function) -> bool {
     let instructions = || function.blocks.iter().flat_map(|block| &block.instructions);
     let in_tensor_memory = |i: &Instruction| i.opcode == Opcode::Sass(Op::UTCATOMSWS);
@@ -49,7 +49,7 @@ fn multiplies_matrices(function: &Function) -> bool {
     function.blocks.iter().flat_map(|block| &block.instructions).any(multiplies)
 }
 
-/// The most registers with which an SM holds one block more than with so many, if there is such a number and it is near; for a
+/// The largest register count below `registers` with which an SM holds more blocks, if there is one nearby; for a
 /// function that [`counts_blocks`].
 pub fn step_below(function: &Function, tables: &Tables, registers: u16) -> Option<u16> {
     let now = blocks(function, tables, registers)?;
@@ -61,17 +61,17 @@ pub fn step_below(function: &Function, tables: &Tables, registers: u16) -> Optio
     (is_near && 100 * blocks(function, tables, step)? >= (100 + gain) * now).then_some(step)
 }
 
-/// How many blocks an SM holds, as far as registers and the known part of shared memory say, if the threads of a block are known.
+/// Blocks that an SM holds, as far as registers and the known part of shared memory say, if the block size is known.
 pub fn blocks(function: &Function, tables: &Tables, registers: u16) -> Option<u32> {
     let Function { block_threads, shared_bytes, .. } = *function;
     let usage = Usage { registers: registers.into(), shared: shared_bytes, threads: block_threads? };
     Some(tables.limits.occupancy(tables.forms.registers(), usage).blocks)
 }
 
-/// What an SM gets done of a function.
+/// Throughput of a function on an SM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Throughput {
-    /// Cycles of the order.
+    /// Cycles of the schedule.
     time: u64,
     /// Instructions, as often as they are executed.
     issued: u64,
@@ -84,7 +84,8 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// That of a function in the order of its instructions, with so many registers. `cycles` is what the order takes, if that is known.
+    /// The throughput of a function as scheduled, with this many registers. `cycles` is the time of the schedule, if
+    /// known.
     pub fn new(tables: &Tables, function: &Function, registers: u16, cycles: Option<u64>) -> Throughput {
         let time = cycles.unwrap_or_else(|| time(tables, function));
         let cfg = Cfg::new(function);
@@ -100,34 +101,34 @@ impl Throughput {
         }
     }
 
-    /// How many permille more blocks there are with fewer registers.
+    /// Permille more blocks with fewer registers.
     pub fn gain(&self, fewer: &Throughput) -> u64 {
         1000 * fewer.blocks.saturating_sub(self.blocks) / self.blocks.max(1)
     }
 
-    /// Whether the blocks that there are with fewer registers are together no slower than these.
+    /// True if the blocks with fewer registers are together no slower than these.
     pub fn is_kept_by(&self, fewer: &Throughput) -> bool {
         100 * fewer.time * self.blocks <= (100 + WON_BACK) * self.time * fewer.blocks
     }
 
-    /// How many permille more instructions are executed with fewer registers.
+    /// Permille more executed instructions with fewer registers.
     pub fn growth(&self, fewer: &Throughput) -> u64 {
         1000 * fewer.issued.saturating_sub(self.issued) / self.issued.max(1)
     }
 
-    /// Whether matrices are multiplied.
+    /// True if the function multiplies matrices.
     pub fn multiplies(&self) -> bool {
         self.multiplies
     }
 
-    /// Whether the schedulers issue an instruction in each cycle: then more warps hide nothing, and each instruction more costs its
-    /// time. Beside products others are issued at no cost.
+    /// True if the schedulers issue an instruction in each cycle: then more warps hide nothing, and each additional
+    /// instruction costs its time. Next to MMAs other instructions are issued for free.
     pub fn issues_always(&self) -> bool {
         !self.multiplies && self.time * SCHEDULERS <= self.issued * self.blocks * self.warps
     }
 }
 
-/// Whether an instruction multiplies matrices.
+/// True if an instruction multiplies matrices.
 fn multiplies(instruction: &Instruction) -> bool {
     let Opcode::Sass(op) = instruction.opcode else { return false };
     matches!(
@@ -141,7 +142,7 @@ fn multiplies(instruction: &Instruction) -> bool {
     )
 }
 
-/// Cycles that a function takes in the order of its instructions, loops weighted.
+/// Cycles of a function as scheduled, loops weighted.
 fn time(tables: &Tables, function: &Function) -> u64 {
     let model = tables.latency;
     let cfg = Cfg::new(function);

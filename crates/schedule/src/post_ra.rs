@@ -1,9 +1,9 @@
-//! List scheduling of machine instructions after allocation and form choice (phase 106): within each block the order
-//! is chosen anew, with the registers as they are and the distances between instructions as they will be.
+//! List scheduling of machine instructions after allocation and form selection (phase 106): each block is scheduled
+//! again, with fixed registers and the final instruction distances.
 //!
-//! It is here because allocation adds copies and reloads, and form choice settles which unit executes what: both come
-//! too late for the order that was made before allocation. Nothing moves between blocks and no register changes. The
-//! order decides only how long the code waits, never whether it is right: stalls and scoreboards are computed after it.
+//! It is here because allocation adds copies and reloads, and form selection decides the execution units: both come
+//! after the first schedule. Nothing moves between blocks and no register changes. The schedule affects only time,
+//! never correctness: stalls and scoreboards are computed after it.
 
 use crate::between_products;
 use crate::effects::{Effects, Finishing, REGISTERS, Registers};
@@ -18,15 +18,15 @@ use oriole_sass::{Effect, Instruction, Op, OperandKind};
 use smallvec::SmallVec;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// Cycles after which a source that is read late may be overwritten; an estimate, a scoreboard tells.
+/// Cycles after which a source that is read late may be overwritten; an estimate, since a scoreboard reports it.
 const LATE_READ: u32 = 12;
 
-/// Orders the instructions of every block. `between_products`: what stands between products in blocks that multiply matrices
-/// stays there.
+/// Schedules the instructions of every block. With `between_products`, instructions between MMAs in blocks that
+/// multiply matrices stay there.
 pub fn order(finishing: &mut Finishing, model: &Model, between_products: bool) {
     let Finishing { function, effects, order } = finishing;
-    // Cycles until the results that are pending at the end of a block arrive, by register. Blocks that come later in the
-    // order, over back edges, are not known and count as nothing pending.
+    // Cycles until the results in flight at the end of a block arrive, by register. Later blocks, over back edges,
+    // are unknown and count as having nothing in flight.
     let mut left: TiVec<BlockId, Vec<(u16, u32)>> = ti_vec![Vec::new(); function.blocks.len()];
     let mut pending: Vec<(u16, u32)> = Vec::new();
     let mut arrival = vec![0u32; REGISTERS];
@@ -49,13 +49,13 @@ pub fn order(finishing: &mut Finishing, model: &Model, between_products: bool) {
     }
 }
 
-/// What an instruction is to the order of others.
+/// Ordering class of an instruction.
 fn kind(machine: &MachineInstruction) -> Kind {
     let Instruction { op, mods, operands, .. } = &machine.instruction;
     match (op.info().class(mods), *op) {
-        // Lanes are only gathered later; nothing but the branches that follow depends on it.
+        // Lanes are only gathered later; only the branches that follow depend on it.
         (_, Op::BSSY) => return Kind::Together,
-        // Threads meet: what touches no memory may pass.
+        // Synchronization: instructions without memory access may move across.
         (_, Op::BAR) => return Kind::Meeting,
         (Class::Fence | Class::Control | Class::Bulk | Class::Sync | Class::Group, _) | (_, Op::LEPC) => {
             return Kind::Wall;
@@ -90,7 +90,7 @@ fn kind(machine: &MachineInstruction) -> Kind {
     }
 }
 
-/// Who wrote a register last in the block, and who has read it since.
+/// Last writer of a register in the block, and readers since.
 #[derive(Clone, Default)]
 struct Uses {
     writer: Option<(u32, ResultPart)>,
@@ -117,7 +117,7 @@ fn graph(block: &MachineBlock, effects: &[Effects], model: &Model, registers: &m
         edges.clear();
         register_edges(block, effects, model, registers, index, &mut edges);
         order.add(kind(machine), node, &mut edges);
-        // Of several reasons the longest counts.
+        // Of several dependencies the longest counts.
         edges.sort_unstable_by_key(|&(from, distance)| (from, std::cmp::Reverse(distance)));
         edges.dedup_by_key(|(from, _)| *from);
         for &(from, distance) in &edges {
@@ -183,7 +183,7 @@ fn register_edges(
     }
 }
 
-/// What keeps instructions in order whatever their registers: memory, lanes that act together, barriers.
+/// Order of instructions apart from registers: memory, collective operations, barriers.
 #[derive(Default)]
 struct ProgramOrder {
     memory: Accesses,
@@ -197,7 +197,7 @@ struct ProgramOrder {
 impl ProgramOrder {
     /// Adds an instruction; `edges` get those before it that it must follow.
     fn add(&mut self, kind: Kind, node: u32, edges: &mut Vec<(u32, u32)>) {
-        // What computes with values of one lane passes meetings.
+        // Single-lane value computations move across synchronization.
         let meets = !matches!(kind, Kind::Free);
         match kind {
             Kind::Free | Kind::Exchange => {}
@@ -237,8 +237,8 @@ impl ProgramOrder {
     }
 }
 
-/// The time at which each instruction issues in an order, and the time after the last one. `arrival` says when the
-/// registers that the block does not write itself are there.
+/// Issue time of each instruction in a schedule, and the time after the last one. `arrival` gives the arrival times
+/// of registers that the block does not write itself.
 #[derive(Clone)]
 struct Clock<'a> {
     model: &'a Model,
@@ -270,7 +270,7 @@ impl<'a> Clock<'a> {
         Clock { model, block, graph, units, ready_at, progress: units.map(Units::start), cycle: 0 }
     }
 
-    /// Issues an instruction; gives the time.
+    /// Issues an instruction; returns the issue time.
     fn issue(&mut self, node: u32) -> u32 {
         let at = node as usize;
         let time = self.cycle.max(self.ready_at[at]).max(self.free_at(node));
@@ -295,7 +295,7 @@ impl<'a> Clock<'a> {
         u32::from(self.model.minimum_stall(instruction.op, &instruction.mods))
     }
 
-    /// No order ends sooner: one instruction issues after the other, and each after those that it waits for.
+    /// Lower bound of the time of a schedule: one instruction issues after the other, and each after its operands.
     fn least_end(&self) -> u32 {
         let mut ready_at = self.ready_at.clone();
         let (mut busy, mut end) = (0, 0);
@@ -312,8 +312,8 @@ impl<'a> Clock<'a> {
     }
 }
 
-/// Puts the instructions of a block in a new order, unless the old one is as quick. `arrival` holds the cycles until
-/// the results arrive that are pending at the start, and after the call those at the end.
+/// Reorders the instructions of a block, unless the old order is as fast. `arrival` holds the cycles until the
+/// results in flight at the start arrive, and after the call those at the end.
 fn order_block(
     block: &mut MachineBlock,
     effects: &mut Vec<Effects>,
@@ -351,7 +351,7 @@ fn order_block(
     }
 }
 
-/// Brings a list into an order, which names each place once.
+/// Permutes a list; `order` names each index once.
 pub fn arrange<T>(list: &mut Vec<T>, order: &[u32]) {
     let mut old: Vec<Option<T>> = std::mem::take(list).into_iter().map(Some).collect();
     list.reserve_exact(order.len());
@@ -389,11 +389,11 @@ fn heights(
     height
 }
 
-/// So many ready instructions are compared; more would cost time without much gain.
+/// Most ready instructions that are compared; more would cost time without much gain.
 const WINDOW: usize = 64;
 
-/// The list scheduler: forwards, of the ready instructions the one that waits least, then the one on the longest path.
-/// Gives the order, the times, and the time after the last one.
+/// The list scheduler: forwards, of the ready instructions the one that waits least, then the one on the longest
+/// path. Returns the schedule, the issue times, and the time after the last one.
 fn list(mut clock: Clock<'_>, height: &[u32]) -> (Vec<u32>, Vec<u32>, u32) {
     let count = height.len();
     let mut waiting = clock.graph.before_counts();
@@ -406,7 +406,7 @@ fn list(mut clock: Clock<'_>, height: &[u32]) -> (Vec<u32>, Vec<u32>, u32) {
             let wait = ready.saturating_sub(clock.cycle);
             (std::cmp::Reverse(wait), height[node as usize])
         };
-        // Of equals the first.
+        // Ties go to the first.
         let best = (0..ready.len().min(WINDOW)).rev().max_by_key(|&slot| key(ready[slot]));
         let Some(slot) = best else { break };
         let node = ready.remove(slot);

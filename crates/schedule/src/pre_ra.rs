@@ -1,22 +1,21 @@
-//! List scheduling of Ori before allocation (phase 97): within each block instructions are ordered so that long
-//! latencies overlap, in as few registers as make the function about as quick. Nothing moves between blocks.
+//! List scheduling of Ori before allocation (phase 97): within each block instructions are scheduled so that long
+//! latencies overlap, in as few registers as make the function about as fast. Nothing moves between blocks.
 //!
-//! What is kept: reads after writes of each value, the order of conflicting memory accesses, of operations that
-//! several lanes perform together, and of everything whose meaning is more than its result.
+//! Preserved: reads after writes of each value, the order of conflicting memory accesses, of collective operations,
+//! and of everything with side effects.
 //!
-//! The registers of a function are those of its block with the highest pressure, so that they are weighed for the function as a
-//! whole:
-//! its blocks are ordered for some budgets, from the least that an order is known for upwards, and time is weighed
+//! The registers of a function are those of its block with the highest pressure, so they are weighed for the function
+//! as a whole: its blocks are scheduled for some budgets, from the least known one upwards, and time is weighed
 //! against registers.
 //!
-//! For each budget an order in few registers is followed, and instructions are taken ahead of their place there as far as the budget
-//! goes; a bottom-up order is compared with that. A predicate beyond those of its file counts as a general register, in which it
-//! is kept.
+//! For each budget a schedule with few registers is followed, and instructions move ahead there as far as the budget
+//! allows; a bottom-up schedule is compared with that. A predicate beyond the file counts as a general register, to
+//! which it is spilled.
 //!
-//! Where that asks for more registers than there are, time does not matter: every block is ordered within what there is (in
-//! some kernels parts have their own counts of registers), and
-//! in those that do not fit even so, what computes with values only may pass barriers of the block. An address that is
-//! computed before a barrier and used behind it is then computed where it is used.
+//! Where that needs more registers than there are, time does not matter: every block is scheduled within the
+//! available ones (in some kernels parts have their own register counts). In blocks that do not fit even so, value
+//! computations may move across block barriers. An address that is computed before a barrier and used after it is
+//! then computed where it is used.
 
 use crate::between_products::MatrixBlock;
 use crate::bounded::{Followed, Preference};
@@ -37,77 +36,77 @@ use smallvec::SmallVec;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
-/// Predicates live at once that need no register of another file.
+/// Predicates live at once that need no spill.
 const PREDICATES: u32 = 6;
 /// Uniform registers live at once.
 const UNIFORM: u32 = 48;
 
-/// General registers that allocation keeps for the stack pointer and for room to put tuples in place.
+/// General registers that allocation reserves for the stack pointer and for room to assemble tuples.
 pub const RESERVED: u32 = 5;
 
-/// Time does not matter where more than one register is lacking for so many that there are.
+/// Time does not matter where more than 1/LACKING of the registers is missing.
 const LACKING: u32 = 4;
-/// With so many registers beyond those of an order, no scheduler was short of them.
+/// With this many registers beyond those of a schedule, the scheduler was never short of registers.
 const LOOSE: u32 = 4;
-/// So many registers are free when loads are gathered in batches.
+/// Free registers for gathering loads in batches.
 const BATCH_BUDGET: u32 = 64;
-/// What a predicate beyond them costs at the least, in cycles: it is put into a register and taken out again.
+/// Minimum cost of a predicate beyond the file, in cycles: it is moved to a register and back.
 const SPILLED_PREDICATE: u32 = 2;
 /// Registers between the first budgets that are tried.
 const STEP: u32 = 4;
-/// What a register costs: so many thousandths of the time. It is chosen so that real kernels come out with about as many
-/// registers as a mature compiler gives them.
+/// Cost of a register in thousandths of the time. It is tuned so that real kernels need about as many registers as
+/// with ptxas.
 const PRICE: u64 = 28;
-/// Registers that allocation mostly takes beside those of values: the stack pointer, and one to make an even number.
+/// Registers that allocation mostly needs besides those of values: the stack pointer, and one for an even count.
 const BESIDE: u32 = 2;
 /// The time of a block of threads is shared by all that an SM holds; it is counted in such parts.
 const SHARES: u64 = 1 << 16;
 
-/// A block with the orders known for it.
+/// A block with its known schedules.
 struct Candidate {
     block: BlockId,
-    /// How often it runs for each run of the function, estimated.
+    /// Estimated executions per run of the function.
     weight: u64,
-    /// What is known of it whatever the budget.
+    /// Data that is independent of the budget.
     prepared: Rc<Prepared>,
-    /// An order in few registers.
+    /// A schedule with few registers.
     low: Rc<Low>,
-    /// Orders that were made for some budgets: each may be the quickest within another budget.
+    /// Schedules that were made for some budgets: each may be the fastest within another budget.
     made: Vec<Choice>,
-    /// The schedulers that may give another order for a larger budget.
+    /// The schedulers that may give another schedule for a larger budget.
     schedulers: SmallVec<[Scheduler; 3]>,
 }
 
-/// What the instructions of a block and what is live behind them say: the same for each order of the function.
+/// Data about the instructions of a block and its live-out values, shared by all schedulings of the function.
 struct Prepared {
     region: Region,
-    /// Cycles that no order is below.
+    /// Lower bound of the cycles of any schedule.
     bound: u32,
-    /// The order of the program.
+    /// The program order.
     source: Choice,
-    /// An order in few registers.
+    /// A schedule with few registers.
     low: Rc<Low>,
-    /// The one in fewer registers of `low` and another such order, once that has been sought.
+    /// The one of `low` and another such schedule that needs fewer registers, once computed.
     lower: OnceCell<Rc<Low>>,
-    /// The quickest order known.
+    /// The fastest known schedule.
     quick: Choice,
 }
 
-/// An order in few registers, with what follows it.
+/// A schedule with few registers, and schedules that follow it.
 struct Low {
     choice: Choice,
-    /// The order, to be followed.
+    /// The schedule, to be followed.
     followed: OnceCell<Followed>,
-    /// What schedulers made for budgets.
+    /// Results of schedulers for budgets.
     made: RefCell<Vec<Made>>,
 }
 
-/// What a scheduler made for a budget.
+/// Result of a scheduler for a budget.
 struct Made {
     scheduler: Scheduler,
     budget: Counts,
     choice: Choice,
-    /// A larger budget could give another order.
+    /// A larger budget could give another schedule.
     limited: bool,
 }
 
@@ -116,7 +115,7 @@ impl Low {
         Rc::new(Low { choice, followed: OnceCell::new(), made: RefCell::default() })
     }
 
-    /// The order of a scheduler for a budget, and whether a larger one could give another order.
+    /// The schedule for a budget, and whether a larger one could give another schedule.
     fn make(&self, region: &Region, scheduler: Scheduler, budget: Counts) -> (Choice, bool) {
         let is_same = |made: &&Made| made.scheduler == scheduler && made.budget == budget;
         if let Some(made) = self.made.borrow().iter().find(is_same) {
@@ -138,18 +137,18 @@ impl Low {
     }
 }
 
-/// What the orders of a function found out about its blocks, kept for when the function, or one that was made from it, is ordered for
-/// another number of registers: most blocks are then the same.
+/// Data about the blocks of a function, kept for when the function, or one derived from it, is scheduled for another
+/// register count: most blocks are the same then.
 #[derive(Default)]
 pub struct KnownBlocks {
     of: FxHashMap<BlockId, Vec<KnownBlock>>,
-    /// The function that is ordered next, where somebody else keeps it.
+    /// The function that is scheduled next, if the caller shares it.
     next: Option<Rc<Function>>,
-    /// Cycles of the last order, loops weighted.
+    /// Cycles of the last schedule, loops weighted.
     time: Option<u64>,
 }
 
-/// A block that was ordered.
+/// A block that was scheduled.
 struct KnownBlock {
     sides: Sides,
     content: Content,
@@ -157,11 +156,12 @@ struct KnownBlock {
     prepared: Rc<Prepared>,
 }
 
-/// What a block was before it was ordered.
+/// Content of a block before scheduling.
 enum Content {
-    /// The block of this function. Most functions are ordered once, and none of their instructions is copied for it.
+    /// The block of this function. Most functions are scheduled once, and none of their instructions is copied for
+    /// it.
     Of(Rc<Function>),
-    /// These instructions, and the files of what they read and of what is live behind them.
+    /// These instructions, and the files of their operands and of the live-out values.
     Own(Vec<Instruction>, Vec<File>),
 }
 
@@ -179,18 +179,18 @@ impl Content {
 }
 
 impl KnownBlocks {
-    /// Cycles of the order that was made last, loops weighted, if it is the one of list schedulers: where matrices are multiplied it may
-    /// be another.
+    /// Cycles of the last schedule, loops weighted, if it is that of the list schedulers: blocks that multiply
+    /// matrices may have another.
     pub fn time(&self) -> Option<u64> {
         self.time
     }
 
-    /// Says what the function is that is ordered next. It is kept as long as what is known of its blocks.
+    /// Sets the function that is scheduled next. It is kept as long as the data about its blocks.
     pub fn start(&mut self, function: Rc<Function>) {
         self.next = Some(function);
     }
 
-    /// What is known of a block of a function, if such values are live behind it; else it is made.
+    /// The data about a block with these live-out values; computed if unknown.
     fn prepared(
         &mut self,
         function: &Function,
@@ -220,8 +220,8 @@ impl KnownBlocks {
     }
 }
 
-/// The files of what a block reads and of what is live behind it: functions that were made from one may have values of different
-/// files under one id.
+/// The files of the operands and live-out values of a block: derived functions may have values of different files
+/// under one id.
 fn files(function: &Function, instructions: &[Instruction], live_out: &[Value]) -> Vec<File> {
     let mut files = Vec::new();
     instructions.iter().for_each(|i| i.for_each_use(|v| files.push(function.file(v))));
@@ -229,23 +229,23 @@ fn files(function: &Function, instructions: &[Instruction], live_out: &[Value]) 
     files
 }
 
-/// What makes orders for a budget.
+/// Kinds of schedulers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Scheduler {
     /// The bounded one, which prefers the longest path.
     Longest,
-    /// The bounded one, which prefers the order that it follows: where registers are short, what comes ahead of its place there takes
+    /// The bounded one, which prefers the followed schedule: where registers are short, instructions moved ahead take
     /// them away from others.
     First,
     BottomUp,
 }
 
-/// All of them. Where the first one comes near the quickest order that is known, the others are not asked.
+/// All of them. If the first one comes near the fastest known schedule, the others are skipped.
 const SCHEDULERS: [Scheduler; 3] = [Scheduler::Longest, Scheduler::First, Scheduler::BottomUp];
-/// That near: within one cycle of so many.
+/// Nearness: within 1/NEAR of the cycles.
 const NEAR: u32 = 8;
 
-/// An order with its figures.
+/// A schedule and its properties.
 #[derive(Clone)]
 struct Choice {
     order: Rc<[u32]>,
@@ -261,7 +261,7 @@ impl Choice {
         choice
     }
 
-    /// Cycles without what predicates cost that take general registers.
+    /// Cycles without the cost of spilled predicates.
     fn cycles(&self) -> u32 {
         self.time - SPILLED_PREDICATE * self.spilled()
     }
@@ -271,23 +271,23 @@ impl Choice {
         self.peak[1].saturating_sub(PREDICATES)
     }
 
-    /// General registers that it asks for, those of spilled predicates included.
+    /// General registers that it needs, those of spilled predicates included.
     fn registers(&self) -> u32 {
         self.peak[0] + self.spilled()
     }
 
-    /// What orders may take where so many general registers may be live; of the other files what this one cannot do without.
+    /// Budgets of schedules with this many general registers; of the other files what this schedule needs at least.
     fn budget(&self, general: u32) -> Counts {
         [general, self.peak[1].max(PREDICATES), self.peak[2].max(UNIFORM)]
     }
 
-    /// Whether it keeps to so many general and uniform registers.
+    /// True if it fits this many general and uniform registers.
     fn fits(&self, general: u32, uniform: u32) -> bool {
         self.registers() <= general && self.peak[2] <= uniform
     }
 }
 
-/// Orders the instructions of every block. Gives the registers that there are for values, if the orders ask for more.
+/// Schedules the instructions of every block. Returns the available registers for values, if the schedules need more.
 pub fn order(
     function: &mut Function,
     tables: &Tables,
@@ -298,7 +298,7 @@ pub fn order(
     let budget = budget(function, &blocks.cfg, tables, options);
     let mut candidates = blocks.candidates();
     lower_highest(&mut candidates, &mut blocks, tables, options);
-    // What multiplies matrices is ordered again for more blocks once its registers are known.
+    // Functions that multiply matrices are scheduled again for occupancy once their registers are known.
     let weighs_blocks = options.occupancy && !occupancy::registers_decide(function);
     let resident = |registers| match occupancy::blocks(function, tables, registers) {
         Some(blocks @ 1..) if weighs_blocks => blocks,
@@ -344,8 +344,8 @@ pub fn order(
     short.then_some(budget)
 }
 
-/// Seeks an order in fewer registers for the block that asks for most of them, until it asks for no more than with which an SM is
-/// full, or stays as it is: that block decides how many the function takes.
+/// Searches a schedule with fewer registers for the block with the highest pressure, since it determines the
+/// registers of the function. Stops when the pressure allows full occupancy, or does not drop.
 fn lower_highest(candidates: &mut [Candidate], blocks: &mut Blocks, tables: &Tables, options: &OrderOptions) {
     let limits = tables.limits;
     let each = limits.registers_per_sm / (limits.warps_per_sm * limits.warp_threads);
@@ -378,8 +378,8 @@ fn budget(function: &Function, cfg: &Cfg, tables: &Tables, options: &OrderOption
     Budget { general: function.block_ids().map(general).collect(), predicates: PREDICATES }
 }
 
-/// An order for each block, within its limit of general registers if that can be. `resident` says how many blocks of threads an SM
-/// holds with so many registers.
+/// Selects a schedule for each block, within its limit of general registers if possible. `resident` gives the thread
+/// blocks that an SM holds with a register count.
 fn choose(
     candidates: &mut [Candidate],
     options: &OrderOptions,
@@ -388,7 +388,7 @@ fn choose(
 ) -> Vec<Choice> {
     let limits = candidates.iter().map(limit);
     let budget = limits.clone().max().unwrap_or(0);
-    // What no order can do without.
+    // The minimum that all schedules need.
     let low = candidates.iter().map(|candidate| candidate.low.choice.registers());
     let least = low.zip(limits).map(|(low, limit)| low.min(limit)).max().unwrap_or(0);
     let (most, price) = match options.mode {
@@ -404,7 +404,7 @@ fn choose(
     weigh(candidates, limit, [least, most], &cost)
 }
 
-/// Tries budgets from the least up to the most registers; gives the orders of the blocks for the one that costs least, by their time
+/// Tries budgets from the least up to the most registers; returns the schedules of the cheapest one, by their time
 /// and the registers beyond the least.
 fn weigh(
     candidates: &mut [Candidate],
@@ -429,7 +429,7 @@ fn weigh(
             best = Some((now, chosen));
         }
         let quick = candidates.iter().all(|candidate| candidate.prepared.quick.registers() <= of(candidate));
-        // Steps become wider: what matters is the ratio.
+        // Steps become wider: the ratio matters.
         more = (more + STEP.max((more / 2).next_multiple_of(STEP))).min(most - least);
         let done = quick || budget >= most;
         match best {
@@ -439,7 +439,7 @@ fn weigh(
     }
 }
 
-/// What candidates are made from.
+/// Context for creating candidates.
 struct Blocks<'a> {
     function: &'a Function,
     known: Option<&'a mut KnownBlocks>,
@@ -475,7 +475,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// What the block says, made now if it is not known.
+    /// The data about the block, computed if unknown.
     fn prepared(&mut self, block: BlockId, sides: Sides) -> Rc<Prepared> {
         let Blocks { function, known, model, liveness, ids, .. } = self;
         let (instructions, live_out) = (&function.block(block).instructions, liveness.live_out(block));
@@ -505,7 +505,7 @@ impl Prepared {
         Prepared { region, bound, source, low: Low::new(low), lower: OnceCell::new(), quick }
     }
 
-    /// The one in fewer registers of two orders in few registers.
+    /// The one with fewer registers of two schedules.
     fn lower(&self) -> &Rc<Low> {
         self.lower.get_or_init(|| {
             let order = top_down::order(&self.region, [0, PREDICATES, UNIFORM]);
@@ -516,7 +516,8 @@ impl Prepared {
 }
 
 impl Blocks<'_> {
-    /// An order of a block that multiplies matrices with loads and copies between the products, in so many general registers.
+    /// A schedule of a block that multiplies matrices, with loads and copies interleaved, within `most` general
+    /// registers.
     fn between_products(&mut self, candidate: &Candidate, known: &[u32], most: u32) -> Option<Vec<u32>> {
         let Blocks { function, model, liveness, ids, .. } = self;
         let instructions = &function.block(candidate.block).instructions;
@@ -528,7 +529,7 @@ impl Blocks<'_> {
         block.order(known, most, |general| candidate.low.choice.budget(general), registers)
     }
 
-    /// Whether threads of the block meet between instructions of a block of the function.
+    /// True if a block has a synchronization of the thread block between instructions.
     fn has_barrier(&self, block: BlockId) -> bool {
         let is_barrier = |i: &Instruction| i.opcode == Opcode::Sass(Op::BAR);
         self.function.block(block).instructions.iter().any(is_barrier)
@@ -545,25 +546,25 @@ fn fewer(a: Choice, b: Choice) -> Choice {
     if a.registers() < b.registers() { a } else { b }
 }
 
-/// The quicker of two; of equals the second.
+/// The faster of two; ties go to the second.
 fn quicker(a: Choice, b: Choice) -> Choice {
     if a.time < b.time { a } else { b }
 }
 
 impl Candidate {
-    /// Seeks another order in few registers.
+    /// Searches another schedule with few registers.
     fn seek_lower(&mut self) {
         self.low = self.prepared.lower().clone();
     }
 
-    /// The quickest order known in so many general registers, those of spilled predicates included, or in as many as it cannot do
-    /// without.
+    /// The fastest known schedule within this many general registers, those of spilled predicates included, or within
+    /// its minimum.
     fn within(&mut self, general: u32) -> Choice {
         let Candidate { prepared, low, .. } = self;
         let (prepared, low) = (prepared.clone(), low.clone());
         let Prepared { region, bound, quick, .. } = &*prepared;
         let needed = low.choice.registers();
-        // What lacks many registers is kept in the frame: the fewer values are live at each place, the less of it.
+        // A block that lacks many registers spills: fewer live values at each point mean fewer spills.
         if needed > general.saturating_add(general / LACKING) {
             return low.choice.clone();
         }
@@ -588,7 +589,7 @@ impl Candidate {
         self.best_within(general).clone()
     }
 
-    /// The quickest order in so many general registers of those that are known.
+    /// The fastest known schedule within this many general registers.
     fn best_within(&self, general: u32) -> &Choice {
         let low = &self.low.choice;
         let uniform = low.peak[2].max(UNIFORM);

@@ -1,8 +1,8 @@
-//! Which registers are live at each instruction of finished code: liveness over physical registers, as the forms read and
-//! write them, along the branches of the code.
+//! Live registers at each instruction of finished code: liveness over physical registers, as the forms read and write
+//! them, along the branches of the code.
 //!
-//! It is here because the words of any cubin tell it, with nothing else known. What is not seen makes the count larger and
-//! never smaller: what a called function leaves in registers counts as live before its call too.
+//! It is here because it needs only the words of a cubin. The count is conservative: registers that a called function
+//! may return count as live before its call too.
 
 use oriole_ori::{BlockId, MachineFunction, MachineInstruction};
 use oriole_sass::form::Table;
@@ -10,7 +10,7 @@ use oriole_sass::register::PT;
 use oriole_sass::{Access, RegisterFile, accesses};
 use typed_index_collections::{TiVec, ti_vec};
 
-/// How many registers are live at an instruction: before it or, with its results, behind it, whichever is more.
+/// Live registers at an instruction: before it or, with its results, after it, whichever is more.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Pressure {
     /// General registers.
@@ -48,7 +48,7 @@ impl Registers {
         self.0.iter_mut().zip(other.0).for_each(|(own, other)| *own |= other);
     }
 
-    /// What is left of it behind the definitions, and the uses.
+    /// Live-in registers from the live-out ones, the definitions and the uses.
     fn before(&self, written: &Registers, read: &Registers) -> Registers {
         let mut result = *self;
         for (at, word) in result.0.iter_mut().enumerate() {
@@ -62,7 +62,7 @@ impl Registers {
     }
 }
 
-/// What an instruction reads, what it writes, and what of that it writes for sure.
+/// Registers that an instruction reads, those that it writes, and those that it writes unconditionally.
 struct Effect {
     read: Registers,
     written: Registers,
@@ -84,11 +84,11 @@ fn effect(forms: &'static Table, machine: &MachineInstruction) -> Effect {
     Effect { read, written, killed: if always { written } else { Registers::default() } }
 }
 
-/// The live registers at each instruction in the order of the code.
+/// The live registers at each instruction in code order.
 pub fn pressure(function: &MachineFunction, forms: &'static Table) -> Vec<Pressure> {
     let mut before: TiVec<BlockId, Registers> = ti_vec![Registers::default(); function.blocks.len()];
     let mut predecessors: TiVec<BlockId, Vec<BlockId>> = ti_vec![Vec::new(); function.blocks.len()];
-    // Each block as a whole: what it reads before it writes it, and what it writes for sure.
+    // Summary of each block: registers read before written, and registers written unconditionally.
     let mut sums: TiVec<BlockId, (Registers, Registers)> = TiVec::with_capacity(function.blocks.len());
     for (id, block) in function.blocks.iter_enumerated() {
         block.successors.iter().for_each(|&successor| predecessors[successor].push(id));
@@ -127,7 +127,7 @@ pub fn pressure(function: &MachineFunction, forms: &'static Table) -> Vec<Pressu
         let first = all.len();
         for machine in block.instructions.iter().rev() {
             let effect = effect(forms, machine);
-            // Results may take the places of operands: what counts is what is held before or what is held behind.
+            // Results may reuse registers of operands: the count is that before or that after, whichever is more.
             let mut behind = live;
             behind.join(&effect.written);
             live = live.before(&effect.killed, &effect.read);
@@ -139,7 +139,7 @@ pub fn pressure(function: &MachineFunction, forms: &'static Table) -> Vec<Pressu
     all
 }
 
-/// Registers that code names: for each file the highest number and one, 0 where it names none.
+/// Registers that code names: for each file the highest index plus one, 0 where it names none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Named {
     /// General registers.
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn registers_live_from_their_writes_to_their_last_reads() {
-        // A pair for the address, the value, its double in the place of the value.
+        // A pair for the address, the value, and its double in the same register.
         let straight = [
             "LDC.64 R2, c[0x0][0x210]",
             "LDG.E R4, desc[UR4][R2.64]",
@@ -204,11 +204,11 @@ mod tests {
             "EXIT",
         ];
         assert_eq!(live(&straight), [(2, 0), (3, 0), (3, 0), (3, 0), (0, 0)]);
-        // What is written under a guard may keep what was there: R1 is live from the start.
+        // A guarded write may keep the old content: R1 is live from the start.
         let guarded =
             ["ISETP.NE.AND P0, PT, R0, RZ, PT", "@P0 MOV R1, R0", "STG.E desc[UR4][R2.64], R1", "EXIT"];
         assert_eq!(live(&guarded), [(4, 1), (4, 1), (3, 0), (0, 0)]);
-        // Round a loop: R0 and R1 are read again, R2 holds the sum that is stored behind it.
+        // Around a loop: R0 and R1 are read again, R2 holds the sum that is stored after it.
         let round = [
             "IADD3 R2, R2, R1, RZ",
             "IADD3 R0, R0, -0x1, RZ",
@@ -218,7 +218,7 @@ mod tests {
             "EXIT",
         ];
         assert_eq!(live(&round), [(5, 0), (5, 0), (5, 1), (5, 1), (3, 0), (0, 0)]);
-        // A result that nobody reads takes its place all the same.
+        // An unread result takes a register all the same.
         assert_eq!(live(&["MOV R7, 0x1", "EXIT"]), [(1, 0), (0, 0)]);
     }
 
@@ -231,7 +231,7 @@ mod tests {
             "@P2 LDG.E.64 R6, desc[UR4][R2.64]",
             "EXIT",
         ]);
-        // A pair of general registers from 6 on, a pair of uniform ones from 4 on; RZ, URZ, PT and UPT are none.
+        // A pair of general registers from 6 on, a pair of uniform ones from 4 on; RZ, URZ, PT and UPT do not count.
         let named = named(&function, forms);
         assert_eq!(named, Named { general: 8, uniform: 6, predicates: 3, uniform_predicates: 2 });
         let (function, forms) = self::function(&["EXIT"]);

@@ -1,9 +1,9 @@
-//! Fences before products of a warp group, and waits where their registers are used.
+//! Inserts fences before `wgmma`, and waits where its registers are used.
 //!
-//! A product sees what was written to registers before the last `WARPGROUP.ARRIVE`. Its results are there when its group has
-//! been waited for, and until then its left factor is still read. No scoreboard tells. Earlier stages keep what the program
-//! says in order; but an allocation may move a result or take the register of a factor, and a program may use either too
-//! early. Whoever does so waits here: that is always right, and what is lost is time.
+//! A `wgmma` sees registers written before the last `WARPGROUP.ARRIVE`. Its results are available after a wait for
+//! its group, and until then its left factor is still read. No scoreboard reports that. Earlier stages preserve the
+//! program's own waits; but an allocation may move a result or reuse the register of a factor, and a program may use
+//! either too early. A wait is inserted there: that is always correct, and costs only time.
 
 use crate::Tables;
 use crate::effects::{Effects, Finishing, UNIFORM, early_target};
@@ -15,28 +15,28 @@ use typed_index_collections::{TiVec, ti_vec};
 
 /// More groups than a wait can name.
 const MANY: u8 = 8;
-/// Of a register that no product under way has.
+/// For a register that no `wgmma` in flight uses.
 const NONE: u8 = u8::MAX;
 
-/// For each general register how many groups were closed since the product that has it, its own group included: 0 while
-/// that is open. Of several ways to a place the least counts.
+/// For each general register the count of groups closed since the `wgmma` that uses it, its own group included: 0
+/// while that is open. Merged paths take the minimum.
 #[derive(Clone, PartialEq)]
 struct UnderWay {
     results: [u8; 256],
     factors: [u8; 256],
-    /// Registers written since the last fence by something else than a product, a bit each.
+    /// Registers written since the last fence by other instructions than `wgmma`, a bit each.
     fresh: [u64; 4],
 }
 
-/// What an instruction asks for before it.
+/// Requirement before an instruction.
 #[derive(Clone, Copy, PartialEq)]
 enum Need {
     Nothing,
     /// A fence.
     Arrive,
-    /// A wait that leaves so many groups.
+    /// A wait until at most this many groups are in flight.
     Wait(u8),
-    /// The open group must be closed first, at its last product; then a wait for all.
+    /// The open group must be closed first, at its last MMA; then a wait for all.
     CloseAndWait,
 }
 
@@ -45,12 +45,12 @@ impl UnderWay {
         UnderWay { results: [NONE; 256], factors: [NONE; 256], fresh: [0; 4] }
     }
 
-    /// At the start of a function nothing is known of what was written.
+    /// At the start of a function all registers may have been written.
     fn at_start() -> UnderWay {
         UnderWay { fresh: [u64::MAX; 4], ..UnderWay::nothing() }
     }
 
-    /// Joins what is under way on another way; true if that was more.
+    /// Merges the state of another path; true if it changed.
     fn merge(&mut self, other: &UnderWay) -> bool {
         let before = self.clone();
         let pairs = self.results.iter_mut().zip(&other.results);
@@ -69,7 +69,7 @@ impl UnderWay {
         self.results.iter_mut().chain(&mut self.factors)
     }
 
-    /// What the instruction must wait for.
+    /// The requirement of the instruction.
     fn need(&self, effects: &Effects) -> Need {
         let product = effects.class == Class::Group;
         let mut least = NONE;
@@ -79,7 +79,7 @@ impl UnderWay {
                 least = least.min(self.results[register]);
             }
         }
-        // Products come one after the other.
+        // MMAs execute in order.
         if !product {
             for register in effects.writes.iter().filter_map(|&(r, _)| general(r)) {
                 least = least.min(self.results[register]).min(self.factors[register]);
@@ -102,12 +102,12 @@ impl UnderWay {
         self.all().filter(|closed| **closed < MANY).for_each(|closed| *closed += 1);
     }
 
-    /// So many groups are left.
+    /// At most `left` groups are in flight.
     fn wait(&mut self, left: u8) {
         self.all().filter(|closed| **closed != NONE && **closed > left).for_each(|closed| *closed = NONE);
     }
 
-    /// From the state before an instruction, all that it needs being there, to that behind it.
+    /// Steps the state over an instruction whose requirements are met.
     fn step(&mut self, machine: &MachineInstruction, effects: &Effects) {
         loop {
             match self.need(effects) {
@@ -145,7 +145,7 @@ impl UnderWay {
     }
 }
 
-/// True for the fence before products.
+/// True for the fence before `wgmma`.
 fn is_fence(instruction: &Instruction) -> bool {
     instruction.op == Op::WARPGROUP && instruction.mods.has(Mod::ARRIVE)
 }
@@ -155,7 +155,7 @@ fn is_wait(instruction: &Instruction) -> bool {
     instruction.op == Op::WARPGROUP && instruction.mods.has(Mod::DEPBAR)
 }
 
-/// What is asked for by a register since whose product so many groups were closed.
+/// The requirement for a register whose `wgmma` is `closed` groups old.
 fn need_of(closed: u8) -> Need {
     match closed {
         NONE => Need::Nothing,
@@ -164,10 +164,10 @@ fn need_of(closed: u8) -> Need {
     }
 }
 
-/// Inserts the fences and waits that are missing.
+/// Inserts the missing fences and waits.
 ///
 /// # Errors
-/// The chip has products and nothing that waits for them.
+/// The chip has `wgmma` and no wait for it.
 pub fn complete(finishing: &mut Finishing, tables: &Tables) -> Result<(), EncodeError> {
     let mut all = finishing.effects.iter().flatten();
     if !all.any(|effects| effects.class == Class::Group) {
@@ -175,7 +175,7 @@ pub fn complete(finishing: &mut Finishing, tables: &Tables) -> Result<(), Encode
     }
     let mut entries = under_way_at_entries(finishing);
     if needs_closed_entries(finishing, &entries) {
-        // A group that is more than one waits for as much and more: closing it early is always right.
+        // With a group split in several, a wait covers at least as much: closing early is always correct.
         for block in finishing.function.blocks.keys() {
             let (code, does) =
                 (&mut finishing.function.blocks[block].instructions, &mut finishing.effects[block]);
@@ -204,7 +204,7 @@ pub fn complete(finishing: &mut Finishing, tables: &Tables) -> Result<(), Encode
                 let does = Effects::new(tables.latency, tables.forms, &made);
                 state.step(&made, &does);
                 if is_wait(&made.instruction) {
-                    // The warp group meets again before the next product, as in mature code.
+                    // The warp group synchronizes again before the next `wgmma`, as in ptxas code.
                     state.fresh = [u64::MAX; 4];
                 }
                 out.push(made);
@@ -221,7 +221,7 @@ pub fn complete(finishing: &mut Finishing, tables: &Tables) -> Result<(), Encode
     Ok(())
 }
 
-/// True if a group must be closed whose products are all in blocks before.
+/// True if a group must be closed whose MMAs are all in predecessor blocks.
 fn needs_closed_entries(finishing: &Finishing, entries: &TiVec<BlockId, UnderWay>) -> bool {
     entries.iter_enumerated().any(|(block, state)| {
         let mut state = state.clone();
@@ -231,7 +231,7 @@ fn needs_closed_entries(finishing: &Finishing, entries: &TiVec<BlockId, UnderWay
                 return true;
             }
             if effects.class == Class::Group {
-                // The group goes on in this block, and is closed here.
+                // The group continues in this block, and is closed here.
                 return false;
             }
             state.step(machine, effects);
@@ -240,7 +240,7 @@ fn needs_closed_entries(finishing: &Finishing, entries: &TiVec<BlockId, UnderWay
     })
 }
 
-/// Closes the open group at the last product, if that does not.
+/// Closes the open group at the last MMA, if it does not do so itself.
 fn close(
     instructions: &mut [MachineInstruction],
     effects: &mut [Effects],
@@ -255,12 +255,12 @@ fn close(
     Ok(())
 }
 
-/// True if a product is the last one of its group.
+/// True if an MMA is the last one of its group.
 fn closes(product: &Instruction) -> bool {
     product.operands.iter().any(|operand| operand.kind == OperandKind::Symbol(Symbol::gsb0))
 }
 
-/// What products of a block read must be there at the fence before them.
+/// Operands of the MMAs in a block must be available at the fence before them.
 fn let_fences_wait(instructions: &[MachineInstruction], effects: &mut [Effects]) {
     let mut read: Vec<u16> = Vec::new();
     for (machine, effects) in instructions.iter().zip(effects).rev() {
@@ -276,7 +276,7 @@ fn let_fences_wait(instructions: &[MachineInstruction], effects: &mut [Effects])
     }
 }
 
-/// What is under way at the start of each block.
+/// State at the start of each block.
 fn under_way_at_entries(finishing: &Finishing) -> TiVec<BlockId, UnderWay> {
     let blocks = &finishing.function.blocks;
     let mut before: TiVec<BlockId, UnderWay> = ti_vec![UnderWay::nothing(); blocks.len()];
@@ -310,7 +310,7 @@ fn arrive() -> Instruction {
     instruction(Op::WARPGROUP, &[Mod::ARRIVE], SmallVec::new())
 }
 
-/// A wait that leaves so many groups.
+/// A wait until at most `left` groups are in flight.
 fn wait(left: u8) -> Instruction {
     let operands = smallvec![
         Operand::plain(OperandKind::Symbol(Symbol::gsb0)),

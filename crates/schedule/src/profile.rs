@@ -1,7 +1,7 @@
-//! The profile of a function in Ori, in the lines of the seeds: what phases 9, 96 and 102 report.
+//! The profile of a function in Ori, as printed in the reports of phases 9, 96 and 102.
 //!
-//! Times are estimates, for comparing one state of a function with another: within a block instructions issue in order, each
-//! when its operands are there; values from other blocks are there at once; a loop runs once.
+//! Times are estimates, to compare one state of a function with another: within a block instructions issue in order,
+//! each when its operands are available; values from other blocks are available at once; a loop runs once.
 
 use crate::Tables;
 use crate::graph::Node;
@@ -13,33 +13,33 @@ use oriole_sass::{Mod, Op};
 use std::fmt;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
-/// What a profile must know that the function does not show.
+/// Launch parameters that the function does not contain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LaunchBounds {
     /// Threads of a block.
     pub threads: u32,
     /// Bytes of static shared memory of a block.
     pub shared: u32,
-    /// What allocation gave: general registers, and bytes of the frame that hold spills.
+    /// Result of allocation: general registers, and bytes of the frame that hold spills.
     pub allocated: Option<(u32, u32)>,
 }
 
 /// Figures of a function.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Profile {
-    /// What the representation shows.
+    /// Counts over the IR.
     pub counts: Statistics,
-    /// General registers: those of allocation, or the most that are live at once.
+    /// General registers: as allocated, or the maximum pressure.
     pub registers: u32,
     /// Bytes of the frame that hold spills.
     pub spill_bytes: u32,
-    /// How full an SM gets.
+    /// Occupancy of an SM.
     pub occupancy: Occupancy,
-    /// The same as a share of all warps.
+    /// Occupancy: the share of all warps.
     pub occupied: f64,
-    /// Instructions in each cycle for which a warp keeps its busiest unit, or the issue port, busy.
+    /// Instructions per cycle for which a warp keeps its busiest unit, or the issue port, busy.
     pub issue_throughput: f64,
-    /// Of these, instructions of the floating-point units.
+    /// Of these, floating-point instructions.
     pub float_throughput: f64,
     /// The share of those cycles for which shared memory is busy.
     pub shared_throughput: f64,
@@ -49,7 +49,7 @@ pub struct Profile {
     pub average_latency: f64,
     /// Instructions with a hint to the caches.
     pub hinted: u32,
-    /// Instructions whose result is a pair of registers.
+    /// Instructions whose result is a register pair.
     pub pairs: u32,
 }
 
@@ -84,7 +84,7 @@ pub fn profile(function: &Function, tables: &Tables, bounds: LaunchBounds) -> Pr
     }
 }
 
-/// What the instructions of a function ask of the units.
+/// Work of the instructions of a function on the units.
 #[derive(Default)]
 struct Work {
     /// For each block the cycles of its busiest unit or of the issue port, summed.
@@ -116,7 +116,7 @@ impl Work {
     }
 }
 
-/// Modifiers that tell the caches what will become of a line.
+/// Cache eviction hints.
 const HINTS: [Mod; 5] = [Mod::EF, Mod::EL, Mod::LU, Mod::EU, Mod::NA];
 
 fn is_float(op: Op, class: Class) -> bool {
@@ -178,7 +178,7 @@ fn length(
     clock
 }
 
-/// The lines of the seeds' report, and one more.
+/// The lines of the report, and one more.
 impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = &self.counts;
@@ -207,7 +207,7 @@ impl fmt::Display for Profile {
 mod tests {
     use super::*;
 
-    /// A branch over a load and what waits for it: the longest path goes through both, half of all runs do.
+    /// A branch over a load and its consumer: the longest path goes through both, half of all runs do.
     #[test]
     fn a_profile_in_lines() {
         let text = "kernel params=0 barriers=0

@@ -1,5 +1,5 @@
-//! A scheduling region, which is a block of Ori: its dependency graph, its values by dense ids, how many of them are live at
-//! once in an order, and how long an order takes.
+//! A scheduling region, which is a block of Ori: its dependency graph, its values by dense ids, and the register
+//! pressure and time of a schedule.
 
 use crate::dense_ids::DenseIds;
 use crate::graph::Graph;
@@ -14,10 +14,10 @@ pub const FILES: [File; 3] = [File::R, File::P, File::UR];
 /// Values live at once, by [`FILES`].
 pub type Counts = [u32; 3];
 
-/// What an instruction reads and writes, by the dense ids of the region; each value once.
+/// Operands of an instruction, by the dense ids of the region; each value once.
 #[derive(Default)]
 pub struct Operands {
-    /// Values read. What a partial definition writes counts as read, too: the old value may stay.
+    /// Values read, including those that a partial definition writes: the old value may stay.
     pub uses: SmallVec<[u32; 6]>,
     /// Values written.
     pub definitions: SmallVec<[u32; 4]>,
@@ -28,9 +28,9 @@ pub struct Operands {
 /// A region with no more instructions than this is short.
 const SHORT: usize = 16;
 
-/// A block to be ordered.
+/// A block to be scheduled.
 pub struct Region {
-    /// Order and distances.
+    /// Dependencies and distances.
     pub graph: Graph,
     /// For each instruction the values.
     pub operands: Vec<Operands>,
@@ -40,14 +40,14 @@ pub struct Region {
     pub file: Vec<u8>,
     /// Values that are live after the block.
     pub live_out: Vec<bool>,
-    /// Values that live through the block and that nothing in it reads or writes.
+    /// Values live through the block without being read or written in it.
     pub through: Counts,
-    /// For each instruction the cycles until a result of it that is used behind the block arrives.
+    /// For each instruction the cycles until a live-out result of it arrives.
     pub live_out_latency: Vec<u32>,
 }
 
 impl Region {
-    /// Prepares a block. `live_out` are the values live behind it; `ids` are empty before and after.
+    /// Prepares a block. `live_out` are the values live after it; `ids` are empty before and after.
     pub fn new(
         model: &Model,
         function: &Function,
@@ -105,12 +105,12 @@ impl Region {
         Region { graph, operands, touching, file, live_out: out, through, live_out_latency }
     }
 
-    /// How many instructions there are.
+    /// Count of instructions.
     pub fn len(&self) -> usize {
         self.operands.len()
     }
 
-    /// Values live at once behind the block, and which of those occur in the region.
+    /// Live-out counts, and which live-out values occur in the region.
     pub fn end(&self) -> (Counts, Vec<bool>) {
         let mut count = self.through;
         for (v, _) in self.live_out.iter().enumerate().filter(|(_, live)| **live) {
@@ -119,8 +119,8 @@ impl Region {
         (count, self.live_out.clone())
     }
 
-    /// Moves a state of liveness backwards over an instruction; tells `changed` which values begin or end to be live. Gives
-    /// the most values live while it executes: a dead result takes a register all the same.
+    /// Steps the liveness state backwards over an instruction; calls `changed` for values that become live or dead.
+    /// Returns the most values live while it executes: a dead result takes a register all the same.
     pub fn step_backwards(
         &self,
         node: u32,
@@ -149,7 +149,7 @@ impl Region {
         std::array::from_fn(|k| with_dead[k].max(count[k]))
     }
 
-    /// Most values of each file live at once in an order.
+    /// Maximum pressure of each file in a schedule.
     pub fn pressure(&self, order: &[u32]) -> Counts {
         let (mut count, mut live) = self.end();
         let mut peak = count;
@@ -160,7 +160,7 @@ impl Region {
         peak
     }
 
-    /// Cycles that every order takes: one for each instruction, and those of the longest path.
+    /// Lower bound of the cycles of a schedule: one for each instruction, and those of the longest path.
     pub fn least_time(&self) -> u32 {
         let mut ready = vec![0u32; self.len()];
         let mut end = self.len() as u32;
@@ -174,7 +174,7 @@ impl Region {
         end
     }
 
-    /// Cycles that an order takes, until the last result that leaves the block is there.
+    /// Cycles of a schedule, until the last live-out result is available.
     pub fn time(&self, order: &[u32]) -> u32 {
         let mut ready = vec![0u32; self.len()];
         let (mut cycle, mut end) = (0, 0);
@@ -191,7 +191,7 @@ impl Region {
     }
 }
 
-/// What is known of the instructions of a region, each until something changes for one of its values.
+/// Cache of facts about the instructions of a region, each valid until something changes for one of its values.
 pub struct Known<'a, T> {
     region: &'a Region,
     of: Vec<Option<T>>,
@@ -205,7 +205,7 @@ impl<T: Copy> Known<'_, T> {
         Known { region, of: vec![None; region.len()], any: false }
     }
 
-    /// What is known of an instruction.
+    /// The cached fact about an instruction.
     pub fn get(&self, node: u32) -> Option<T> {
         self.of[node as usize]
     }
@@ -216,8 +216,8 @@ impl<T: Copy> Known<'_, T> {
         self.any = true;
     }
 
-    /// Forgets what is known of the instructions that read or write a value; in a short region of all, which is quicker than
-    /// to find out which they are.
+    /// Invalidates the facts about instructions that read or write a value; in a short region all facts, which is
+    /// faster than finding them.
     pub fn forget(&mut self, v: u32) {
         match &self.region.touching {
             _ if !self.any => {}
@@ -230,7 +230,7 @@ impl<T: Copy> Known<'_, T> {
     }
 }
 
-/// For each of so many values the instructions that have it among their operands.
+/// For each value the instructions that have it among their operands.
 fn touching(values: usize, operands: &[Operands]) -> Csr<usize, u32> {
     Csr::of_visits(values, 0, |give| {
         for (node, own) in (0..).zip(operands) {

@@ -1,4 +1,4 @@
-//! The report of a schedule as text: how much of the long latencies is hidden, and which units each block keeps busy.
+//! The report of a schedule as text: hidden latency, and utilization of the units in each block.
 
 use crate::statistics::{Hiding, Usage, statistics, usage, weight_at};
 use oriole_diagnostics::counted;
@@ -6,7 +6,7 @@ use oriole_latency::{Model, Unit};
 use oriole_ori::MachineFunction;
 use std::fmt::Write as _;
 
-/// So many blocks are listed: those that take longest, loops counted tenfold.
+/// Most blocks that are listed: those that take longest, loops counted tenfold.
 const BLOCKS: usize = 8;
 
 /// The report, indented lines. The control words must be in place.

@@ -1,7 +1,7 @@
-//! Flags of the operand cache: a source is kept where the next instruction that reads the same slot and bank reads the
-//! same register. It saves reads of the register file, and with them conflicts of banks; results do not change.
+//! Reuse flags of the operand cache: a source is kept where the next instruction that reads the same slot and bank
+//! reads the same register. It saves register file reads, and with them bank conflicts; results do not change.
 //!
-//! The flags are set last, because they depend on the final order and on where the warp may be put aside.
+//! The flags are set last, because they depend on the final schedule and on where the warp may be switched out.
 
 use crate::effects::Finishing;
 use oriole_latency::{CACHE_SLOTS, Cached, Class, banks, operand_cache};
@@ -9,7 +9,7 @@ use oriole_sass::form::Table;
 use oriole_sass::register::RZ;
 use oriole_sass::{Op, OperandKind, cached_operands};
 
-/// The last reader of a slot and bank since which nothing happened that loses its register.
+/// The last reader of a slot and bank whose cached register is still valid.
 #[derive(Clone, Copy)]
 struct Reader {
     instruction: usize,
@@ -30,7 +30,7 @@ pub fn assign(finishing: &mut Finishing, forms: &'static Table) {
             let instruction = &mut machine.instruction;
             instruction.operands.iter_mut().for_each(|operand| operand.reuse = false);
             let known = operand_cache(e.class, 0).is_some();
-            // A form that does not take its instruction is reported where it is encoded.
+            // A form that does not take its instruction is reported by the encoder.
             let slots = if known {
                 cached_operands(forms, machine.form, instruction).unwrap_or_default()
             } else {

@@ -1,9 +1,10 @@
-//! Scoreboards: which of the six each late result and each late read sets, and what every instruction waits for.
+//! Scoreboards: assigns one of the six to each variable-latency result and late read, and the waits to every
+//! instruction.
 //!
-//! First the numbers are chosen, block by block, only for those results and reads that some instruction waits for. Then a
-//! dataflow analysis finds for each register which scoreboards guard it, and from that the waits. A scoreboard is a counter:
-//! two instructions may share one, and a wait means that all of them are through. Whatever the numbers, the waits are
-//! right; good numbers only make them short.
+//! First the scoreboards are assigned, block by block, only to results and reads that some instruction waits for.
+//! Then a dataflow analysis finds for each register the scoreboards that guard it, and from that the waits. A
+//! scoreboard is a counter: two instructions may share one, and a wait means that all of them are complete. The waits
+//! are correct for any assignment; a good one only makes them short.
 
 use crate::between_products::is_matrix_code;
 use crate::effects::{ALL_UNIFORM, Effects, Finishing, REGISTERS, Registers, early_target};
@@ -18,11 +19,11 @@ use typed_index_collections::{TiSlice, TiVec, ti_vec};
 struct Pending {
     results: [u8; REGISTERS],
     reads: [u8; REGISTERS],
-    /// Pending fences: whatever comes next waits.
+    /// Pending fences: the next instruction waits for them.
     fence: u8,
     /// Pending loads from tensor memory.
     tensor: u8,
-    /// Everything that may be pending. In most blocks it is nothing at both ends, so that the tables need no look.
+    /// Everything that may be pending. In most blocks this is empty at both ends, so that the tables are skipped.
     all: u8,
 }
 
@@ -47,7 +48,7 @@ impl Pending {
         self.fence |= other.fence;
         self.tensor |= other.tensor;
         self.all |= other.all;
-        // One list after the other: many registers are joined at once then.
+        // One list after the other, so that the loop vectorizes.
         for (mine, others) in [(&mut self.results, &other.results), (&mut self.reads, &other.reads)] {
             for (a, b) in mine.iter_mut().zip(others) {
                 new |= b & !*a;
@@ -57,7 +58,7 @@ impl Pending {
         new != 0
     }
 
-    /// What an instruction must wait for.
+    /// Scoreboards that an instruction must wait for.
     fn wanted(&self, effects: &Effects) -> u8 {
         if self.all == 0 {
             return 0;
@@ -99,14 +100,14 @@ impl Pending {
     }
 }
 
-/// What is known of the top of a block.
+/// State at the top of a block.
 #[derive(Clone)]
 enum Entry {
     /// Not reached yet.
     Unknown,
     /// Reached with nothing pending.
     Quiet,
-    /// What may be pending.
+    /// Possibly pending operations.
     Busy(Box<Pending>),
 }
 
@@ -139,7 +140,7 @@ fn usable(function: &MachineFunction) -> u8 {
         if let Some(n) = counted_scoreboard(machine.instruction.op) {
             mask &= !(1 << n);
         }
-        // A wait that names a scoreboard of the program's own counting.
+        // A wait for a scoreboard that the program counts itself.
         if machine.instruction.op == Op::DEPBAR
             && let Some(oriole_sass::OperandKind::Scoreboard(n)) =
                 machine.instruction.operands.first().map(|o| o.kind)
@@ -161,7 +162,7 @@ pub fn assign(finishing: &mut Finishing) {
         *first = Entry::Quiet;
     }
     let mut state = Pending::nothing();
-    // DenseIds, with the waits as far as they are known: back edges come later and cannot change a number.
+    // Assignment, with the waits known so far: back edges come later and cannot change it.
     for &block in &*order {
         entry[block].load(&mut state);
         choose(function, block, &effects[block], &mut state, usable, &touched[block], &written[block]);
@@ -169,7 +170,7 @@ pub fn assign(finishing: &mut Finishing) {
             entry[successor].join(&state);
         }
     }
-    // Waits, until nothing changes. The state at the top of a block only grows.
+    // Waits, until a fixed point. The state at the top of a block only grows.
     let mut position: TiVec<BlockId, u32> = ti_vec![u32::MAX; function.blocks.len()];
     for (place, &block) in order.iter().enumerate() {
         position[block] = place as u32;
@@ -197,8 +198,8 @@ pub fn assign(finishing: &mut Finishing) {
     }
 }
 
-/// Of two loads in a row that fill the lanes of the same registers the second one is through after the first: it waits for
-/// nothing of it, and its scoreboard tells of both, as in the code of other compilers.
+/// For two consecutive loads that fill different lanes of the same registers: the second one completes after the
+/// first. It does not wait for the first, and its scoreboard reports both, as in ptxas code.
 fn join_halves(function: &MachineFunction, effects: &mut TiSlice<BlockId, Vec<Effects>>) {
     for (block, effects) in function.blocks.iter().zip(effects) {
         for (at, pair) in block.instructions.windows(2).enumerate() {
@@ -248,7 +249,7 @@ fn later(
         before.extend(from.successors.iter().map(|&successor| (successor, block)));
     }
     let before = Csr::new(count, &before);
-    // Blocks whose predecessors do not know yet what comes behind them, in rounds from the last to the first.
+    // Blocks whose predecessors must be updated, in rounds from the last to the first.
     let mut fresh: TiVec<BlockId, bool> = ti_vec![true; count];
     let mut round: Vec<BlockId> = function.blocks.keys().collect();
     while !round.is_empty() {
@@ -263,7 +264,7 @@ fn later(
             for &predecessor in before.of(block) {
                 let known = &mut out[predecessor];
                 let more = known.0.extend(&through.0) | known.1.extend(&through.1);
-                // Those that come in this round anyway are not noted again.
+                // Blocks that are visited in this round anyway are not recorded again.
                 if more && !std::mem::replace(&mut fresh[predecessor], true) {
                     next.push(predecessor);
                 }
@@ -275,9 +276,9 @@ fn later(
     out.into_iter().unzip()
 }
 
-/// In place of an instruction of a block: behind its end.
+/// Instead of an instruction index: after the end of the block.
 const BEHIND: u32 = u32::MAX - 1;
-/// In place of an instruction: there is none.
+/// Instead of an instruction index: none.
 const NEVER: u32 = u32::MAX;
 
 /// For each instruction the first that waits for its results, and the first that waits for its sources to be read, each
@@ -308,7 +309,7 @@ fn waiters(effects: &[Effects], touched: &Registers, written: &Registers) -> Vec
             .min()
             .unwrap_or(NEVER);
         let write = if e.reports.write { first_touch } else { NEVER };
-        // A wait for the result comes first and covers the sources. So does the own result in a source register.
+        // A wait for the result comes first and covers the sources. So does a result in a source register.
         let read =
             if e.reports.read && (write == NEVER || first_write < write) { first_write } else { NEVER };
         waiters[index] = (write, read);
@@ -329,13 +330,13 @@ fn waiters(effects: &[Effects], touched: &Registers, written: &Registers) -> Vec
     waiters
 }
 
-/// Results that take so many cycles by estimate come from global memory.
+/// Results with at least this estimated latency come from global memory.
 const SLOW: u16 = 200;
 
-/// So many scoreboards are left free for fragments in shared memory where there are loads from global memory.
+/// Scoreboards left free for shared-memory fragments if there are loads from global memory.
 const LEFT_FOR_FRAGMENTS: usize = 2;
 
-/// Which scoreboard was set where and what for.
+/// Assigned scoreboards: position and purpose of the last set.
 #[derive(Default)]
 struct Numbering {
     usable: u8,
@@ -343,15 +344,17 @@ struct Numbering {
     for_reads: [bool; SCOREBOARDS as usize],
     /// Its results come from global memory.
     slow: [bool; SCOREBOARDS as usize],
-    /// What comes from global memory keeps to few scoreboards: who waits for a fragment in shared memory would else wait for it.
+    /// Global loads are limited to few scoreboards: a wait for a shared-memory fragment would otherwise wait for
+    /// them.
     keeps_apart: bool,
-    /// Results leave one scoreboard to reads: a register is read soon, and who waits for that would else wait for a result.
+    /// Results leave one scoreboard to reads: a register read completes soon, and a wait for it would otherwise wait
+    /// for a result.
     leaves_one: bool,
 }
 
 impl Numbering {
-    /// The scoreboard for an instruction: the lowest free number; with none free, the one that was set last for the same
-    /// purpose, because what was asked for together mostly comes together.
+    /// The scoreboard for an instruction: the lowest free one; with none free, the one set last for the same purpose,
+    /// because operations issued together mostly complete together.
     fn take(&mut self, index: usize, state: &Pending, reads: bool, slow: bool, other: Option<u8>) -> u8 {
         let slow = slow && !reads && self.keeps_apart;
         let busy = state.all | other.map_or(0, |n| 1 << n);
@@ -363,7 +366,7 @@ impl Numbering {
                 slow && left <= LEFT_FOR_FRAGMENTS && self.slow[usize::from(n)] && state.all >> n & 1 != 0
             })
             .max_by_key(|&n| self.set_at[usize::from(n)]);
-        // Reads of stores share one number as long as there are results to serve.
+        // Reads of stores share one scoreboard as long as results need the others.
         let shared = (0..SCOREBOARDS)
             .filter(usable)
             .filter(|&n| reads && self.for_reads[usize::from(n)] && state.all >> n & 1 != 0)
@@ -373,7 +376,7 @@ impl Numbering {
         let free = (0..SCOREBOARDS).filter(usable).find(|&n| busy >> n & 1 == 0).filter(|_| !kept);
         let last = (0..SCOREBOARDS).filter(usable).filter(|&n| other != Some(n)).max_by_key(|&n| {
             let n = usize::from(n);
-            // What is kept free was set for nothing, or is through.
+            // A reserved one was set for nothing, or is complete.
             (busy >> n & 1 != 0, self.for_reads[n] == reads, self.slow[n] == slow, self.set_at[n])
         });
         let number = shared.or(gathered).or(free).or(last).unwrap_or(SCOREBOARDS - 1);

@@ -1,12 +1,12 @@
-//! The serial mode: every instruction waits for everything before it. It is right by construction, so that it
-//! tells wrong code from wrong dependencies.
+//! The serial mode: every instruction waits for everything before it. It is correct by construction, so it separates
+//! wrong code from wrong dependencies.
 
 use crate::effects::Finishing;
 use crate::words::{LONGEST_STALL, Nop, accepts_wait, yields};
 use oriole_latency::{Model, counted_scoreboard, is_branch_like, longest_spacing};
 use oriole_sass::{Control, Op};
 
-/// The scoreboard that every result sets. Number 0 stays free for counted groups.
+/// The scoreboard that every result sets. Scoreboard 0 stays free for counted groups.
 const RESULT: u8 = 1;
 /// The scoreboard that every late read sets.
 const SOURCE: u8 = 2;

@@ -1,7 +1,8 @@
-//! Stalls: how long each instruction holds back the next one, so that results of fixed latency are there in time. A
-//! dataflow over the graph carries, for each register, who wrote or read it how many cycles ago; where the first
-//! instruction of a block comes too early after a predecessor, the instruction that leads there stalls longer. That is the last
-//! one, or a guarded branch before it: a block may be left in the middle, and each way out has its own age of what it leaves.
+//! Stalls: cycles that each instruction holds back the next one, so that fixed-latency results are available in time.
+//! A dataflow analysis carries, for each register, its recent writers and readers with their age in cycles. Where the
+//! first instruction of a block comes too early after a predecessor, the instruction that leads there stalls longer.
+//! That is the last one, or a guarded branch before it: a block may be left in the middle, and each exit has its own
+//! ages.
 
 use crate::effects::{Effects, Finishing, REGISTERS, UNIFORM, early_target};
 use crate::words::{LONGEST_STALL, Nop, accepts_wait, yields};
@@ -11,14 +12,14 @@ use oriole_sass::{Control, Effect, Op};
 use smallvec::SmallVec;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
-/// Something that happened to a register, not long ago.
+/// Kinds of recent register events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Event {
     Written(Class, ResultPart),
     Read(Class, Slot),
 }
 
-/// Something that happened to a register.
+/// A recent register event.
 #[derive(Clone, Copy)]
 struct Past {
     register: u16,
@@ -29,7 +30,7 @@ struct Past {
     span: u8,
 }
 
-/// What happened to the registers lately, each event once; what no instruction needs to wait for any more is dropped. It is a short list,
+/// Recent register events, each once; events that no instruction needs to wait for are dropped. The list is short,
 /// since every instruction takes a cycle.
 #[derive(Clone)]
 struct Recent {
@@ -91,14 +92,14 @@ impl Recent {
         changed
     }
 
-    /// Cycles that are missing before a fence: what the products behind it read must have been written before it. `rest` is what
-    /// follows the fence in its block.
+    /// Cycles missing before a fence: registers that the MMAs after it read must be written before it. `rest` is the
+    /// rest of the block after the fence.
     fn missing_before_fence(&self, rest: &[Effects], model: &Model) -> u8 {
         let behind = rest.iter().take_while(|effects| effects.milestone != Some(Milestone::Fence));
         let products = behind.filter(|effects| effects.milestone == Some(Milestone::Product));
         let of_products = products.map(|product| self.missing_registers(product, UNIFORM, model)).max();
         let missing = of_products.unwrap_or_else(|| {
-            // The products are in another block, and may read anything.
+            // The MMAs are in another block, and may read anything.
             let general = self.past.iter().filter(|past| past.register < UNIFORM);
             let missing = general.filter_map(|past| match past.event {
                 Event::Written(class, part) => {
@@ -159,7 +160,7 @@ impl Recent {
 fn span(event: Event, model: &Model) -> u8 {
     match event {
         Event::Written(class, part) => {
-            // Writes after it count too; none is longer than the longest read but that of clock reads.
+            // Writes after it count too; none is longer than the longest read except that of clock reads.
             model.longest(class, part).unwrap_or(0).max(if class == Class::Dispatch64 { 18 } else { 0 })
         }
         Event::Read(..) => LONGEST_READ,
@@ -168,7 +169,7 @@ fn span(event: Event, model: &Model) -> u8 {
 
 /// Results of one walk over a block.
 struct Walk {
-    /// Stall of each instruction; may be beyond what a word can hold.
+    /// Stall of each instruction; may exceed the field of a control word.
     stalls: Vec<u16>,
     /// State after the last instruction, its stall passed.
     end: Recent,
@@ -196,7 +197,7 @@ fn walk(
         if e.milestone == Some(Milestone::Fence) {
             missing = missing.max(state.missing_before_fence(&effects[index + 1..], model));
         }
-        // A scoreboard may be waited for two cycles after it was set.
+        // A scoreboard can be waited for two cycles after it was set.
         let sets =
             |c: &Control| c.write_barrier.map_or(0, |n| 1 << n) | c.read_barrier.map_or(0, |n| 1u8 << n);
         if index > 0 {
@@ -250,7 +251,7 @@ fn walk(
     Walk { stalls, end: state, early, lead }
 }
 
-/// Fills in stalls and yield flags; puts in `NOP`s where a stall does not fit.
+/// Fills in stalls and yield flags; inserts `NOP`s where a stall does not fit.
 pub fn assign(finishing: &mut Finishing, model: &Model, nop: &Nop, cap: u8) {
     let Finishing { function, effects, order } = finishing;
     let count = function.blocks.len();
@@ -260,7 +261,7 @@ pub fn assign(finishing: &mut Finishing, model: &Model, nop: &Nop, cap: u8) {
     }
     let mut entry: TiVec<BlockId, Recent> = ti_vec![Recent::default(); count];
     let mut lead: TiVec<BlockId, u8> = ti_vec![0u8; count];
-    // What a block was given when it was last looked at holds: whatever comes to its top later has it looked at again.
+    // The stalls of the last visit are valid: a later change at the top of a block causes another visit.
     let mut stalls: TiVec<BlockId, Vec<u16>> = ti_vec![Vec::new(); count];
     let mut work: std::collections::BTreeSet<u32> = (0..order.len() as u32).collect();
     while let Some(place) = work.pop_first() {
@@ -272,7 +273,7 @@ pub fn assign(finishing: &mut Finishing, model: &Model, nop: &Nop, cap: u8) {
                 work.insert(position[successor]);
             }
         };
-        // Where the end of the block leads: all successors but those of the branches before it.
+        // Successors of the block's end: all except those of the early branches.
         let mut rest = function.blocks[at].successors.clone();
         for (target, state) in &result.early {
             join(*target, state);
@@ -292,7 +293,7 @@ pub fn assign(finishing: &mut Finishing, model: &Model, nop: &Nop, cap: u8) {
     let cap = u16::from(cap.clamp(1, LONGEST_STALL));
     for &block in &*order {
         let instructions = &mut function.blocks[block].instructions;
-        // Only behind empty blocks something is left for the block itself.
+        // Only after empty blocks is a stall left for the block itself.
         let added = write(instructions, &effects[block], &stalls[block], lead[block], model, nop, cap);
         if !added.is_empty() {
             let doing = added.iter().map(|&(before, _)| (before, nop.effects().clone())).collect();
@@ -310,7 +311,7 @@ fn missing_at(block: &[Effects], state: &Recent, model: &Model) -> u8 {
     state.missing(first, model).max(before)
 }
 
-/// Writes the stalls of a block into its words; gives what has to be put before which instruction, mostly nothing.
+/// Writes the stalls of a block into its words; returns the instructions to insert with their positions, mostly none.
 fn write(
     instructions: &mut [MachineInstruction],
     effects: &[Effects],
@@ -324,8 +325,8 @@ fn write(
     let passing = |cycles: u16| Control { stall: cycles as u8, yields: cycles >= 12, ..Control::NEUTRAL };
     let mut pause = u16::from(pause);
     for (index, ((machine, e), &stall)) in instructions.iter_mut().zip(effects).zip(stalls).enumerate() {
-        // A pause after an instruction that goes elsewhere would not be executed: what its stall cannot hold passes before it. After
-        // any other one, the last of its block too, there is a pause.
+        // A pause after an instruction that transfers control would not be executed: the excess of its stall goes
+        // before it. After any other instruction, also the last of its block, there is a pause.
         let effect = machine.instruction.op.info().effect;
         let leads_on = matches!(effect, Effect::Branch | Effect::Call | Effect::Leave);
         if leads_on && machine.instruction.op != Op::ERRBAR {
@@ -342,7 +343,7 @@ fn write(
             instruction.control.wait_mask = 0;
             added.push((index, nop.beside(machine, wait)));
         }
-        // A branch needs its own few cycles whatever the longest stall may be.
+        // A branch needs its own minimum, whatever the longest stall may be.
         let least = model.minimum_stall(machine.instruction.op, &machine.instruction.mods);
         let cap = cap.max(u16::from(least));
         let instruction = &mut machine.instruction;
@@ -366,7 +367,7 @@ fn write(
     added
 }
 
-/// Puts each of these before the place in the list that it names.
+/// Inserts each item before its position in the list.
 fn put_in<T>(list: &mut Vec<T>, added: Vec<(usize, T)>) {
     let mut all = Vec::with_capacity(list.len() + added.len());
     let mut added = added.into_iter().peekable();

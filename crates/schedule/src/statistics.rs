@@ -1,12 +1,12 @@
-//! Figures of a finished function: how long it takes to issue, how much of the long latencies other work hides, and how
-//! busy each unit is in each block.
+//! Statistics of a finished function: issue time, hidden share of the long latencies, and utilization of each unit in
+//! each block.
 
 use oriole_latency::{Class, Model, Resources, UNITS, Unit};
 use oriole_ori::{MachineBlock, MachineFunction};
 use oriole_sass::info::Space;
 use oriole_sass::{Effect, Instruction, Mod};
 
-/// How many cycles pass between operations of one kind and the first wait for them, within a block.
+/// Cycles between operations of one kind and the first wait for them, within a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Hiding {
     /// Operations that an instruction of the same block waits for.
@@ -15,7 +15,7 @@ pub struct Hiding {
     pub least: u32,
     /// Most cycles.
     pub most: u32,
-    /// Sum of the cycles; the mean is this over `count`.
+    /// Total of the cycles; the mean is this over `count`.
     pub sum: u64,
 }
 
@@ -35,7 +35,7 @@ pub struct Statistics {
     pub instructions: u32,
     /// Cycles to issue each instruction once, without waits for scoreboards.
     pub issue_cycles: u64,
-    /// The same with each loop counted ten times.
+    /// The cycles with each loop counted ten times.
     pub weighted_cycles: u64,
     /// Loads from shared memory.
     pub shared: Hiding,
@@ -47,24 +47,24 @@ pub struct Statistics {
     pub wide: Hiding,
     /// Sources that are read late and overwritten.
     pub antidependences: Hiding,
-    /// Multiply-adds: those of the 32-bit, the half and the 64-bit floating unit, and integer ones.
+    /// Multiply-adds: f32, f16, f64 and integer ones.
     pub multiply_adds: u32,
     /// Sources of multiply-adds that are kept in the operand cache.
     pub multiply_add_reuses: u32,
 }
 
-/// How busy a block keeps the units.
+/// Unit utilization of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Usage {
     /// Index of its first instruction in the function.
     pub first: u32,
     /// Instructions.
     pub instructions: u32,
-    /// How many loops it lies in.
+    /// Loop depth.
     pub loop_depth: u8,
     /// Cycles to issue it once.
     pub issue_cycles: u32,
-    /// For each unit ([`Unit`]) the issue cycles for which the instructions keep it busy.
+    /// For each unit ([`Unit`]) the issue cycles that the instructions occupy it.
     pub busy: [u32; UNITS],
 }
 
@@ -81,7 +81,7 @@ impl Usage {
     }
 }
 
-/// What a pending scoreboard reports.
+/// Operations that a pending scoreboard reports.
 #[derive(Clone, Copy)]
 enum Kind {
     Shared,
@@ -91,7 +91,7 @@ enum Kind {
     Source,
 }
 
-/// What the result of an operation counts as.
+/// Kind of an operation for the statistics.
 fn kind(instruction: &Instruction) -> Option<Kind> {
     let mods = &instruction.mods;
     let wide =
@@ -114,7 +114,7 @@ pub(crate) fn weight_at(depth: u8) -> u64 {
     10u64.pow(u32::from(depth.min(6)))
 }
 
-/// Computes the figures of a function whose control words are in place.
+/// Computes the statistics of a function with control words.
 pub fn statistics(function: &MachineFunction) -> Statistics {
     let mut figures = Statistics::default();
     for block in &function.blocks {
@@ -158,7 +158,7 @@ pub fn statistics(function: &MachineFunction) -> Statistics {
     figures
 }
 
-/// How busy each block keeps the units, for blocks that are not empty.
+/// Unit utilization of each nonempty block.
 pub fn usage(function: &MachineFunction, model: &Model) -> Vec<Usage> {
     let mut first = 0;
     let mut list = Vec::with_capacity(function.blocks.len());

@@ -1,4 +1,4 @@
-//! Control words of small pieces of code, as text before and after; orders of small blocks.
+//! Control words of small pieces of code, as text before and after; schedules of small blocks.
 
 use crate::bounded::Preference;
 use crate::{Finishing, Tables, after_allocation, before_allocation, control_words};
@@ -26,8 +26,8 @@ fn options() -> FinishOptions {
     Options::default().finish()
 }
 
-/// Blocks are written one after the other, `-> n ...` at the head of each names its successors. A branch that does not end its
-/// block says where it goes, as `BRA 0x0 => n`. Printed are wait mask, read and write scoreboard, yield, stall.
+/// Blocks are in order, `-> n ...` at the head of each names its successors. A branch that does not end its block
+/// names its target as `BRA 0x0 => n`. Printed are wait mask, read and write scoreboard, yield, stall.
 fn words(input: &str, options: FinishOptions, expected: Expect) {
     words_on(Chip::SM_90, input, options, expected);
 }
@@ -144,8 +144,8 @@ fn a_result_needed_round_the_loop() {
     );
 }
 
-/// A block that ends with a branch and a jump is left by either: what the loop needs has passed when the branch goes back, and
-/// where the loop is left only what is needed there.
+/// A block that ends with a branch and a jump has two exits: stalls for the loop are complete when the branch goes
+/// back, and the loop exit waits only for what is needed there.
 #[test]
 fn a_branch_before_a_jump_waits_for_what_the_loop_reads() {
     words(
@@ -173,7 +173,7 @@ fn a_branch_before_a_jump_waits_for_what_the_loop_reads() {
             ------:-:-:-:05 EXIT
         "#]],
     );
-    // What the branch cannot hold passes before it.
+    // The excess stall of the branch goes before it.
     words(
         "-> 1
          MOV R0, R1
@@ -200,7 +200,7 @@ fn a_branch_before_a_jump_waits_for_what_the_loop_reads() {
     );
 }
 
-/// What the end of a thread waits for, the branch back before it has not waited for.
+/// The branch back does not wait for what the end of the thread waits for.
 #[test]
 fn a_branch_before_the_end_waits_for_nothing_that_the_end_waits_for() {
     words(
@@ -331,7 +331,7 @@ b0:
     .assert_eq(&function.to_string());
 }
 
-/// A block of machine instructions in, its order after allocation out.
+/// Schedules a block of machine instructions after allocation.
 fn late(input: &str, expected: Expect) {
     let mut function = MachineFunction::default();
     function.blocks.push(MachineBlock::default());
@@ -384,8 +384,8 @@ fn other_work_fills_the_distance_of_a_result() {
 
 #[test]
 fn registers_and_memory_keep_their_order() {
-    // The load stays behind the store, the last `MOV R4` behind the reader of the old value, and nothing passes the
-    // barrier that touches memory.
+    // The load stays after the store, the last `MOV R4` after the reader of the old value, and nothing moves across
+    // the barrier that touches memory.
     late(
         "IADD3 R0, R1, R2, RZ
          STG.E desc[UR4][R2.64], R0 mem write
@@ -410,8 +410,8 @@ fn registers_and_memory_keep_their_order() {
     );
 }
 
-/// Products and loads of matrices are executed by whole warps: a load need not wait for the products before it. Nor need a shuffle
-/// wait for its like.
+/// MMAs and matrix loads are executed by whole warps: a load need not wait for the MMAs before it. Nor need a shuffle
+/// wait for other shuffles.
 #[test]
 fn loads_of_matrices_pass_products() {
     late(
@@ -434,8 +434,8 @@ fn loads_of_matrices_pass_products() {
     );
 }
 
-/// Which lanes run a shuffle together does not depend on its place in the block: one whose value is there passes one that waits,
-/// but not the place where threads of the block meet.
+/// The lanes that execute a shuffle together do not depend on its position in the block: one with a ready operand
+/// passes one that waits, but not a synchronization of the block.
 #[test]
 fn shuffles_pass_shuffles() {
     late(
@@ -476,7 +476,7 @@ fn guarded_writes_keep_their_order() {
     );
 }
 
-/// One of some instructions, over few registers so that they meet.
+/// A random instruction, over few registers so that dependencies occur.
 fn instruction(choice: (u8, u8, u8, u8, u8)) -> (String, Option<(bool, bool)>) {
     let (which, guard, a, b, c) = choice;
     let guard = match guard {
@@ -501,8 +501,8 @@ fn instruction(choice: (u8, u8, u8, u8, u8)) -> (String, Option<(bool, bool)>) {
     (guard + &body, memory)
 }
 
-/// True if two instructions must stay in their order: one writes a register that the other touches, both touch memory
-/// and one writes, or threads meet in one and the other touches memory or other lanes.
+/// True if two instructions must keep their order: one writes a register that the other touches, both touch memory
+/// and one writes, or one synchronizes and the other touches memory or other lanes.
 fn depend(a: &MachineInstruction, b: &MachineInstruction) -> bool {
     let touched = |m: &MachineInstruction| {
         let mut list = Vec::new();
@@ -618,7 +618,7 @@ fn operands_are_kept_for_the_next_reader_of_their_slot_and_bank() {
     );
 }
 
-/// A block of Ori in, its order before allocation out.
+/// Schedules a block of Ori before allocation.
 fn early(input: &str, mode: ScheduleMode, expected: Expect) {
     let mut function = oriole_ori::parse::parse(input).expect("Ori");
     before_allocation(&mut function, &tables(), &OrderOptions { mode, ..Options::default().order() }, None);
@@ -628,8 +628,8 @@ fn early(input: &str, mode: ScheduleMode, expected: Expect) {
     expected.assert_eq(&(body.join("\n") + "\n"));
 }
 
-/// The old value of a guarded result dies where it is copied: its other readers come before, so that old and new are one
-/// register.
+/// The old value of a guarded result dies where it is copied: its other readers come before, so that old and new
+/// share a register.
 #[test]
 fn an_old_value_is_copied_behind_its_last_reader() {
     let values = 12;
@@ -730,8 +730,8 @@ b0:
     );
 }
 
-/// Where the threads of a block are named, the blocks that an SM holds are weighed against the time of one: chains overlap in as
-/// few registers as let one block more in.
+/// With a known block size, occupancy is weighed against the time of a block: chains overlap in as few registers as
+/// allow one more block.
 #[test]
 fn blocks_are_weighed_against_time() {
     let chains = 64;
@@ -780,7 +780,8 @@ b0:
     );
 }
 
-/// An order that finishes one sum after the other: with more registers more loads come ahead, and the time is that of one of them.
+/// A schedule that finishes one sum after the other: with more registers more loads move ahead, and the time is that
+/// of one of them.
 #[test]
 fn what_a_budget_allows_comes_ahead() {
     let mut text = "kernel params=0 barriers=0\nb0:\n  r0 = MOV 0x1 ; 1\n".to_owned();
@@ -880,7 +881,7 @@ proptest::proptest! {
                     proptest::prop_assert!(place[from] < place[to as usize]);
                 }
             }
-            // Live between two instructions: touched before, and read behind before anything overwrites it.
+            // Live between two instructions: touched before, and read after before anything overwrites it.
             let live = |gap: usize, v: u32| {
                 let first = order[gap..].iter().find_map(|&node| {
                     let touched = &region.operands[node as usize];
@@ -947,7 +948,8 @@ fn a_report_in_figures() {
     );
 }
 
-/// What an allocation moves between a fence and a product, or takes before the wait, and results that are used too early.
+/// Values that an allocation moves between a fence and an MMA, or overwrites before the wait, and results that are
+/// used too early.
 #[test]
 fn products_are_fenced_and_waited_for() {
     let chip = Chip::SM_90A;
@@ -1036,7 +1038,7 @@ b0:
     assert!(place(1) < place(5) && place(5) < place(6) && place(5) < place(4), "{order:?}");
 }
 
-/// A block of machine instructions, one a line, with control words.
+/// A block of machine instructions, an instruction on each line, with control words.
 fn with_control_words(text: &str) -> MachineFunction {
     let mut block = MachineBlock { instructions: Vec::new(), successors: Default::default(), loop_depth: 0 };
     for line in text.lines() {
@@ -1049,8 +1051,8 @@ fn with_control_words(text: &str) -> MachineFunction {
     control_words(Finishing::new(function, &tables()), &tables(), &options()).expect("words")
 }
 
-/// Who waits for a register to be read waits for no result of a load: results leave a scoreboard to reads, however many loads are
-/// under way.
+/// A wait for a register read waits for no load result: results leave a scoreboard to reads, however many loads are
+/// in flight.
 #[test]
 fn reads_wait_for_no_global_memory() {
     let loads: String = (0..12)
@@ -1069,13 +1071,13 @@ fn reads_wait_for_no_global_memory() {
     let results: Vec<u8> = loads.iter().filter_map(|it| it.0).collect();
     let reads: Vec<u8> = loads.iter().filter_map(|it| it.1).collect();
     assert_eq!((results.len(), reads.len()), (12, 11), "the last address is not written again");
-    // The results are all under way until the sums.
+    // The results are all in flight until the adds.
     for (at, number) in reads.iter().enumerate() {
         assert!(!results[..=at].contains(number), "load {at}: {results:?} {reads:?}");
     }
 }
 
-/// What a kernel reads as constant passes its stores: nobody writes that while it runs.
+/// Loads of kernel-constant memory move across stores: it is not written while the kernel runs.
 #[test]
 fn constant_loads_pass_stores() {
     let order = |load: &str| {
@@ -1102,7 +1104,7 @@ b0:
     assert!(before(&constant), "{constant:?}");
 }
 
-/// A load of a fragment has a scoreboard of its own, however many loads from global memory are under way.
+/// A load of a fragment has a scoreboard of its own, however many global loads are in flight.
 #[test]
 fn fragments_wait_for_no_global_memory() {
     let loads: String = (0..8).map(|k| format!("LDG.E R{}, desc[UR4][R2.64]\n", 40 + k)).collect();
@@ -1120,7 +1122,8 @@ fn fragments_wait_for_no_global_memory() {
     assert!(fragments.iter().all(|number| !global.contains(number)), "{global:?} {fragments:?}");
 }
 
-/// Each part of a kernel has its own count of registers: the order of a block within the count of another part would not do.
+/// Each part of a kernel has its own register count: a schedule of a block within the count of another part would not
+/// do.
 #[test]
 fn each_part_is_ordered_within_its_own_registers() {
     let values = 24;
@@ -1158,8 +1161,8 @@ fn each_part_is_ordered_within_its_own_registers() {
     assert_eq!(ordered(grant, meeting), (values, Some(vec![57, 17, 17])), "no order is within them");
 }
 
-/// A distance to the next block that is longer than a stall: a pause follows what ends the block, but precedes a branch, after which it
-/// would not be executed.
+/// A distance to the next block longer than a stall: a pause follows the end of the block, but precedes a branch,
+/// after which it would not be executed.
 #[test]
 fn a_long_distance_to_the_next_block_is_waited_for() {
     words(
@@ -1183,7 +1186,8 @@ fn a_long_distance_to_the_next_block_is_waited_for() {
     );
 }
 
-/// Registers are given back eight cycles behind a pause, or nine behind the meeting of the warp, and what comes next waits for that.
+/// Registers are released eight cycles after a pause, or nine after the warp reconverges, and the next instruction
+/// waits for that.
 #[test]
 fn registers_are_given_back_behind_a_pause() {
     words(
@@ -1210,7 +1214,8 @@ fn registers_are_given_back_behind_a_pause() {
     );
 }
 
-/// What waits for loads from tensor memory, and a fence, leave a place that waits; padding does not, nor for other loads.
+/// Waits for tensor memory loads, and fences, leave a `NOP` that waits; padding does not, and other loads are not
+/// waited for.
 #[test]
 fn loads_from_tensor_memory_are_over_behind_their_wait() {
     let chip: Chip = "sm_100a".parse().expect("the chip has a name");
@@ -1247,7 +1252,7 @@ fn loads_from_tensor_memory_are_over_behind_their_wait() {
     };
     assert_eq!(waits(&halves("R4"), None), [false, false, false, true, false]);
     assert_eq!(waits(&halves("R4"), Some(everything)), [false, false, true, false, false]);
-    // Others share a register with it, and do not keep all of what it brings.
+    // Others share a register with it, and do not preserve all of its result.
     let apart = "LDTM.16dp32bit_t0_t15.x2 R4, tmem[UR4]\nLDTM.16dp32bit_t16_t31 R5, tmem[UR4+0x8]";
     assert_eq!(waits(apart, None), [false, true, false, false, false]);
 }

@@ -1,8 +1,8 @@
-//! When each instruction of finished code issues, for one warp that runs alone through the code in the order in which it
-//! lies there: stalls as the control words say, waits for scoreboards by the estimates of the latency table.
+//! Issue times of finished code, for one warp that runs alone through the code in layout order: stalls as in the
+//! control words, scoreboard waits by the estimates of the latency table.
 //!
-//! It is here because people ask where the time of a kernel goes, of any cubin. No loop is taken and no branch: the walk
-//! is through the text, so that each instruction has one time.
+//! It is here to show where the time of a kernel goes, for any cubin. No loop and no branch is taken: the walk is
+//! through the text, so that each instruction has one time.
 
 use oriole_latency::Model;
 use oriole_ori::MachineFunction;
@@ -19,7 +19,7 @@ pub struct Issue {
 /// Scoreboards of a warp; a wait mask has a bit for each.
 const SCOREBOARDS: usize = 8;
 
-/// The times of all instructions in the order of the code. The control words must be in place.
+/// The times of all instructions in code order. The control words must be in place.
 pub fn timeline(function: &MachineFunction, model: &Model) -> Vec<Issue> {
     let mut ready = [0u64; SCOREBOARDS];
     let mut cycle = 0u64;

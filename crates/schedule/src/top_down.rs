@@ -1,31 +1,31 @@
-//! The top-down list scheduler: of the ready instructions the one that waits least, and of those the one on the longest path
-//! to the end; where registers run short, the one that frees most.
+//! The top-down list scheduler: of the ready instructions the one that waits least, and of those the one on the
+//! longest path to the end; where registers run short, the one that frees most.
 
 use crate::region::{Counts, FILES, Known, Region};
 
-/// So many ready instructions are compared; more would cost time without much gain.
+/// Most ready instructions that are compared; more would cost time without much gain.
 const WINDOW: usize = 48;
 
-/// Registers kept free for results that come several at once.
+/// Registers kept free for results that arrive several at once.
 const SLACK: Counts = [4, 1, 2];
 
-/// What a value costs where registers of its file run short: a predicate is put into a register and taken out again.
+/// Cost of a value where registers of its file are short: a predicate is moved to a register and back.
 const WEIGHTS: [i32; 3] = [1, 4, 1];
 
 pub struct State<'a> {
     region: &'a Region,
-    /// Readers of each value still to come.
+    /// Remaining readers of each value.
     readers: Vec<u32>,
     live: Vec<bool>,
-    /// Values live at once.
+    /// Counts of live values.
     pub count: Counts,
-    /// How many values more of each file would be live behind instructions.
+    /// Change of live values of each file by an instruction.
     changes: Known<'a, [i32; 3]>,
 }
 
 impl State<'_> {
     pub fn new(region: &Region) -> State<'_> {
-        // What is live at the start.
+        // The live-in set.
         let (mut count, mut live) = region.end();
         let mut readers = vec![0; region.file.len()];
         for node in (0..region.len() as u32).rev() {
@@ -39,7 +39,7 @@ impl State<'_> {
         self.readers[v as usize] == 1 && !self.region.live_out[v as usize] && self.live[v as usize]
     }
 
-    /// How many values more of each file are live after the instruction. It depends on the state of its values only.
+    /// Change of live values of each file by the instruction. It depends on the state of its values only.
     pub fn change(&mut self, node: u32) -> [i32; 3] {
         if let Some(known) = self.changes.get(node) {
             debug_assert_eq!(known, self.change_anew(node));
@@ -93,7 +93,7 @@ pub fn heights(region: &Region) -> Vec<u32> {
     height
 }
 
-/// An order that hides latencies as long as no more values are live than `budget` says.
+/// A schedule that hides latencies as long as no more values are live than `budget`.
 pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
     let height = heights(region);
     let mut state = State::new(region);
@@ -107,7 +107,7 @@ pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
         let tight: [bool; 3] = std::array::from_fn(|k| state.count[k].saturating_add(SLACK[k]) > budget[k]);
         let is_tight = tight.contains(&true);
         let weights: [i32; 3] = std::array::from_fn(|k| if tight[k] { WEIGHTS[k] } else { 0 });
-        // Of equals the first.
+        // Ties go to the first.
         let mut best = (0, i64::MIN);
         for (slot, &node) in ready.iter().take(WINDOW).enumerate() {
             let wait = ready_at[node as usize].saturating_sub(cycle) as i32;
@@ -119,7 +119,7 @@ pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
             } else {
                 (-wait, height)
             };
-            // Both in one number, which is compared at once.
+            // One integer packs both, for one comparison.
             let key = (i64::from(first) << 32) + i64::from(second);
             if key > best.1 {
                 best = (slot, key);

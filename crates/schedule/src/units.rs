@@ -1,17 +1,17 @@
-//! What the instructions of a block that multiplies matrices keep busy, and how far the block has come.
+//! Unit usage of the instructions in a block that multiplies matrices, and scheduling progress.
 
 use oriole_latency::{Model, UNITS, Unit};
 use oriole_sass::{Mods, Op};
 use smallvec::SmallVec;
 
-/// Cycles for which loads and copies from global memory should be under way before they are waited for.
+/// Cycles that loads and copies from global memory should be in flight before they are waited for.
 pub const GLOBAL: u32 = 400;
 
-/// Where the products that are left take no longer than this, a wait for copies is not put off for them: they hide the loads behind
-/// it.
+/// If the remaining MMAs take no longer than this, a wait for copies is not delayed for them: they hide the loads
+/// after it.
 const KEPT_FOR_LOADS: u32 = 64;
 
-/// What an instruction is to copies.
+/// Role of an instruction for copies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     None,
@@ -21,26 +21,26 @@ enum Role {
     Wait,
 }
 
-/// What each instruction of a block keeps busy.
+/// Unit usage of each instruction of a block.
 pub struct Units {
     /// Units with the cycles for which they are busy.
     busy: Vec<SmallVec<[(u8, u8); 2]>>,
     roles: Vec<Role>,
 }
 
-/// How far an order has come.
+/// Progress of a schedule.
 #[derive(Clone)]
 pub struct Progress {
-    /// When each unit is free again.
+    /// The cycle at which each unit is free.
     free: [u32; UNITS],
     /// When the copies of the groups that are closed should be there.
     pub copied: u32,
-    /// Cycles for which the products to come keep their unit busy.
+    /// Cycles that the remaining MMAs keep their unit busy.
     left: u32,
 }
 
 impl Units {
-    /// Those of a block; pseudo-instructions have none.
+    /// The unit usage of a block; pseudo-instructions use none.
     pub fn new<'a>(
         model: &Model,
         instructions: impl Iterator<Item = Option<(Op, &'a Mods)>> + Clone,
@@ -63,8 +63,8 @@ impl Units {
         Progress { free: [0; UNITS], copied: 0, left }
     }
 
-    /// When the units of an instruction are free, and copies there that it waits for. As long as there are products to do
-    /// meanwhile, copies are given time.
+    /// The cycle at which the units of an instruction are free, and the copies that it waits for complete. Copies are
+    /// given time as long as MMAs remain to be done meanwhile.
     pub fn free_at(&self, node: u32, progress: &Progress) -> u32 {
         let own = self.busy[node as usize].iter();
         let free = own.map(|&(unit, _)| progress.free[usize::from(unit)]).max().unwrap_or(0);
@@ -83,15 +83,15 @@ impl Units {
         }
     }
 
-    /// For how long an instruction keeps the unit of matrices busy.
+    /// Cycles that an instruction keeps the tensor unit busy.
     pub fn product(&self, node: usize) -> u32 {
         let mut own = self.busy[node].iter();
         own.find(|&&(unit, _)| usize::from(unit) == Unit::Tensor as usize)
             .map_or(0, |&(_, cycles)| cycles.into())
     }
 
-    /// Raises heights, which are made from the last instruction to the first: a product is at least as high as the products take
-    /// that come later, and what closes a group of copies is above their time.
+    /// Raises heights, which are computed from the last instruction to the first: an MMA is at least as high as the
+    /// time of all later MMAs, and a commit of a copy group is above that.
     pub fn raise(&self, node: usize, height: u32, later: &mut u32) -> u32 {
         let product = self.product(node);
         if product > 0 {

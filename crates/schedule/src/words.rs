@@ -1,4 +1,4 @@
-//! Rules of a single control word: what an opcode accepts, and when the yield flag is set.
+//! Constraints on a single control word: fields that an opcode accepts, and the yield flag.
 
 use crate::Tables;
 use crate::effects::Effects;
@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 /// The longest stall that a word can hold, in cycles.
 pub const LONGEST_STALL: u8 = 15;
 
-/// The yield flag that goes with a stall. A stall of 12 or more only works with it; short stalls and everything
-/// that reports by scoreboard or branches go without.
+/// The yield flag for a stall. A stall of 12 or more only works with it; short stalls, scoreboard reporters and
+/// branches have none.
 pub fn yields(op: Op, effects: &Effects, stall: u8) -> bool {
     match stall {
         12.. => true,
@@ -32,7 +32,7 @@ pub struct Nop {
 }
 
 impl Nop {
-    /// That of a chip.
+    /// The `NOP` of a chip.
     ///
     /// # Errors
     /// The chip has none.
@@ -48,12 +48,12 @@ impl Nop {
         Ok(Nop { effects: Effects::new(tables.latency, tables.forms, &machine), machine })
     }
 
-    /// What it does.
+    /// Its effects.
     pub fn effects(&self) -> &Effects {
         &self.effects
     }
 
-    /// One that is put behind (or before) `neighbour` and shares its origin.
+    /// A `NOP` next to `neighbour`, with the same origin.
     pub fn beside(&self, neighbour: &MachineInstruction, control: Control) -> MachineInstruction {
         let mut nop = MachineInstruction { origin: neighbour.origin, ..self.machine.clone() };
         nop.instruction.control = control;

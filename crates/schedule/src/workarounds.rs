@@ -1,7 +1,7 @@
-//! What the code of other compilers has on some chips without any effect that is known: a shuffle that no lane executes at
-//! the entry of each function, which the container names to the driver, and an instruction that only passes time in front
-//! of each barrier of the block, or of a change of the number of registers where the warp need not be gathered for it. That
-//! the hardware relies on them cannot be excluded, so they are made here too, at the end, where nothing moves them away.
+//! Instructions that ptxas emits on some chips without any known effect: a shuffle that no lane executes at the entry
+//! of each function, which the cubin names to the driver, and an instruction that only passes time before each block
+//! barrier, or before a register count change where the warp need not be converged. The hardware may rely on them, so
+//! they are added here too, at the end, where no pass moves them away.
 
 use crate::Tables;
 use crate::effects::{Effects, Finishing};
@@ -12,7 +12,7 @@ use oriole_sass::register::{PT, RZ};
 use oriole_sass::{Class, Control, EncodeError, Guard, Instruction, Mod, Mods, Op, Operand, OperandKind};
 use smallvec::smallvec;
 
-/// Inserts what the chip wants.
+/// Inserts the workarounds of the chip.
 ///
 /// # Errors
 /// The chip marks entries and has no shuffle.
@@ -30,7 +30,7 @@ pub fn insert(finishing: &mut Finishing, tables: &Tables, nop: &Nop) -> Result<(
     Ok(())
 }
 
-/// The mark is the second instruction of a kernel, behind what sets up the stack, and the first of other functions.
+/// The mark is the second instruction of a kernel, after the stack setup, and the first of other functions.
 fn mark_entry(finishing: &mut Finishing, tables: &Tables) -> Result<(), EncodeError> {
     let mut all = finishing.function.blocks.iter().flat_map(|block| &block.instructions);
     let returns = all.any(|machine| machine.instruction.op == Op::RET);
@@ -60,14 +60,14 @@ fn mark(forms: &'static Table, origin: Origin) -> Result<MachineInstruction, Enc
     MachineInstruction::new(forms, shuffle, origin)
 }
 
-/// Inserts a pause before the instructions that want one, given those of the block before them.
+/// Inserts a pause before the instructions that need one, given those of the block before them.
 fn pause_before(
     finishing: &mut Finishing,
     nop: &Nop,
     wants: impl Fn(&[MachineInstruction], &Instruction) -> bool,
 ) {
     for (block, effects) in finishing.function.blocks.iter_mut().zip(finishing.effects.iter_mut()) {
-        // From the end on, so that places stay what they are.
+        // From the end on, so that indices stay valid.
         for at in (0..block.instructions.len()).rev() {
             let (before, rest) = block.instructions.split_at(at);
             if wants(before, &rest[0].instruction) {

@@ -1,14 +1,14 @@
-//! Control words for code of another compiler: its words are taken, their control fields thrown away and computed
-//! anew, and the static hazard checker, which knows nothing of this crate, must find nothing.
+//! Control words for ptxas code: its control fields are dropped and computed again, and the static hazard checker,
+//! which is independent of this crate, must find nothing.
 //!
-//! The cubins are those that `cargo xtask guard-data` makes; `ORIOLE_GUARD_DATA` names their folder.
+//! The cubins come from `cargo xtask guard-data`; `ORIOLE_GUARD_DATA` names their folder.
 
 use oriole_chip::Chip;
 use oriole_options::Options;
 use oriole_ori::{BlockId, MachineBlock, MachineFunction, MachineInstruction, Origin};
 use oriole_sass::{Control, Instruction, Op, OperandKind};
 
-/// Blocks of the code of a kernel, or `None` where a jump through a register leads nobody knows where.
+/// Blocks of the code of a kernel, or `None` if an indirect jump has an unknown target.
 fn function(code: &[u128], chip: Chip) -> Option<MachineFunction> {
     let instructions: Vec<Instruction> =
         code.iter().map(|&word| oriole_sass::decode(chip, word).ok()).collect::<Option<_>>()?;

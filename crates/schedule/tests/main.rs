@@ -1,5 +1,5 @@
-//! Tests of control words with the hazard checker: on code of another compiler, and with a wrong width planted. One program, so
-//! that it is linked once.
+//! Tests of control words with the hazard checker: on ptxas code, and with a wrong width planted. One test program,
+//! so that it is linked once.
 
 mod foreign_code;
 mod wrong_width;

@@ -1,5 +1,5 @@
-//! A wrong width in the table that the scheduler reads must not blind the hazard checker, which has a table of its own:
-//! control words are computed with the row of another form planted in place of the right one, and the checker speaks.
+//! A wrong width in the scheduler's table must not affect the hazard checker, which has a table of its own: control
+//! words are computed with the row of another form planted, and the checker must report it.
 
 use oriole_chip::Chip;
 use oriole_cubin::{Cubin, KernelImage, Module};
@@ -19,7 +19,7 @@ fn instruction(line: &str) -> Instruction {
     Instruction { control: Control::NEUTRAL, ..parse(CHIP, line, Some(0)).expect("an instruction") }
 }
 
-/// The cubin of a kernel of these lines, scheduled with the given forms, written in its own.
+/// The cubin of a kernel with these lines, scheduled with the given forms, encoded with the right ones.
 fn cubin(lines: &[&str], planted: impl Fn(&Instruction, FormId) -> FormId) -> Cubin {
     let instructions = lines.iter().map(|line| {
         let mut machine =
@@ -48,7 +48,7 @@ fn cubin(lines: &[&str], planted: impl Fn(&Instruction, FormId) -> FormId) -> Cu
 
 #[test]
 fn a_wrong_width_in_the_form_table_is_found_by_the_checker() {
-    // The instruction whose row is wrong, the one whose row takes its place, and who reads the register that is lost.
+    // The instruction with the wrong row, the one whose row it gets, and the reader of the lost register.
     for (victim, other, reader) in [
         ("DADD R4, R6, R8", "FADD R4, R6, R8", "IADD3 R10, R5, RZ, RZ"),
         ("F2F.F64.F32 R4, R6", "MUFU.RCP R4, R6", "IADD3 R10, R5, RZ, RZ"),

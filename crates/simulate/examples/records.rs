@@ -2,7 +2,7 @@
 //!
 //! A record is a JSON object {name, cubin (path relative to the file; `NAME.cubin` if absent), entry, grid, block,
 //! shared_bytes, args: [{buffer: {bytes_hex}} | {buffer: {len, fill}} | {scalar: {type, value}}], expect: {argument
-//! number: {bytes_hex}}}. A development aid for checking the simulator against whole collections of cubins.
+//! number: {bytes_hex}}}. A development aid for checking the simulator against large collections of cubins.
 
 use oriole_simulate::{Argument, Launch, Options, Outcome, run};
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ fn launch(record: &Value, seed: Option<u64>) -> Launch {
     }
 }
 
-/// What went wrong in a run, and how long it was.
+/// Prints the outcome of a run: its error, and its length.
 fn tell(name: &str, outcome: &Outcome, verbose: bool) {
     if let Some(error) = &outcome.error {
         eprintln!("{name}: {error}");
@@ -112,7 +112,7 @@ fn tell(name: &str, outcome: &Outcome, verbose: bool) {
     }
 }
 
-/// What the run left in each buffer, and whether that is what the record expects.
+/// The contents of each buffer after the run, and whether they are as the record expects.
 fn compare(name: &str, expect: &Value, arguments: &[Argument], outcome: &Outcome) -> (Vec<Value>, bool) {
     let mut buffers = outcome.buffers.iter();
     let mut results = Vec::new();

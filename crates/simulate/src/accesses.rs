@@ -1,6 +1,6 @@
-//! The checker's own account of the registers that an instruction reads and writes, by opcode and modifiers. The form
-//! table, which the compiler asks, plays no part here: a wrong width there must not blind the one that looks for it. A
-//! test compares the two. Where a width is not certain the larger one is given.
+//! The checker's own model of the registers that an instruction reads and writes, by opcode and modifiers. It is
+//! independent of the form table, which the compiler uses: a wrong width there must not hide from the checker. A test
+//! compares the two. Where a width is not certain the larger one is returned.
 
 use crate::texture;
 use oriole_chip::RegisterFiles;
@@ -8,7 +8,7 @@ use oriole_sass::Slot;
 use oriole_sass::register::PT;
 use oriole_sass::{Access, Instruction, Mod, Mods, Op, Operand, OperandKind, RegisterFile, ResultPart};
 
-/// How the destinations are ordered at the head of the operand list: predicates, then registers, then predicates again.
+/// The layout of the destinations at the head of the operand list: predicates, then registers, then predicates again.
 struct Head {
     lead: usize,
     registers: usize,
@@ -22,7 +22,7 @@ fn is_predicate(operand: &Operand) -> bool {
 fn head(op: Op, operands: &[Operand]) -> Head {
     use Op::*;
     let (lead, registers, follow) = match op {
-        // Chips with integers of 64 bits have the predicates first.
+        // Chips with 64-bit integers have the predicates first.
         IMNMX | UIMNMX if operands.first().is_some_and(is_predicate) => (2, 1, 0),
         ISETP | FSETP | DSETP | HSETP2 | PLOP3 | CSMTEST | UISETP | UFSETP | UPLOP3 => (2, 0, 0),
         FCHK | USETMAXREG => (1, 0, 0),
@@ -31,7 +31,7 @@ fn head(op: Op, operands: &[Operand]) -> Head {
         TEX | TLD | TLD4 | TXD | FOOTPRINT => (1, 2, 0),
         // Of 256 bits the upper half comes first.
         LDG => (1, 2, 0),
-        // What is loaded from tensor memory may have a statistic before it.
+        // A load from tensor memory may have a statistic before its data.
         TXQ | TMML | LDTM => (0, 2, 0),
         IADD3 | UIADD3 | HMNMX2 | VIMNMX => (0, 1, 2),
         IADD | IMAD | UIMAD | LEA | ULEA | UCLEA | FLO | UFLO | VABSDIFF | VABSDIFF4 | FMNMX | UFMNMX
@@ -63,7 +63,7 @@ fn data_width(mods: &Mods) -> u8 {
     }
 }
 
-/// Registers of the destination `index` of a load of 256 bits, upper half first: the words that are wanted.
+/// Registers of the destination `index` of a load of 256 bits, upper half first: the selected words.
 fn widest_words(index: usize, operands: &[Operand]) -> u8 {
     let wanted = operands.iter().find_map(|operand| match operand.kind {
         OperandKind::Imm(mask) => Some(mask),
@@ -73,7 +73,7 @@ fn widest_words(index: usize, operands: &[Operand]) -> u8 {
     half.count_ones() as u8
 }
 
-/// Registers behind the addresses of the bulk and tensor copy engines, `None` for other opcodes.
+/// Registers after the addresses of bulk copies and bulk tensor copies, `None` for other opcodes.
 fn bulk_width(op: Op, mods: &Mods, index: usize) -> Option<u8> {
     let coordinates = || {
         let shapes = [Mod::_1D, Mod::_2D, Mod::_3D, Mod::_4D, Mod::_5D];
@@ -83,12 +83,12 @@ fn bulk_width(op: Op, mods: &Mods, index: usize) -> Option<u8> {
         shapes.iter().position(|&shape| mods.has(shape)).map_or(5, |at| at as u8 + 1)
     };
     Some(match (op, index) {
-        // A global address, or that of a target in shared memory with the barrier behind it; a shared source is alone.
+        // A global address, or that of a target in shared memory with the mbarrier after it; a shared source is alone.
         (Op::UBLKCP | Op::UBLKRED, 1) if !mods.has(Mod::G_2) => 1,
         (Op::UBLKCP | Op::UBLKPF | Op::UBLKRED, _) => 2,
         // The address of a tensor map.
         (Op::UTMACCTL, _) | (Op::UTMALDG | Op::UTMASTG | Op::UTMAREDG | Op::UTMAPF, 1) => 2,
-        // Shared address, barrier, coordinates.
+        // Shared address, mbarrier, coordinates.
         (Op::UTMALDG, _) => 2 + coordinates(),
         (Op::UTMASTG | Op::UTMAREDG, _) => 1 + coordinates(),
         (Op::UTMAPF, _) => coordinates(),
@@ -106,13 +106,13 @@ fn group_width(mods: &Mods) -> u8 {
         parts.next().map(|_| n)
     });
     let n = n.unwrap_or(256);
-    // 64 x N results over 128 threads, one or (halves) two in a register.
+    // 64 x N results over 128 threads, one f32 or two f16 in a register.
     let half = mods.has(Mod::F16) && !mods.has(Mod::F32);
     (if half { n / 4 } else { n / 2 }) as u8
 }
 
-/// Rows of the left factor and of the result of a matrix multiply, and how many products each element of the result sums, out
-/// of the modifier that spells the shape. The result has eight columns.
+/// Rows of the left factor and of the result of an MMA, and the depth (K), from the modifier that spells the shape. The
+/// result has eight columns.
 pub(crate) fn matrix_shape(mods: &Mods) -> Option<(usize, usize)> {
     const SHAPES: [(Mod, usize, usize); 16] = [
         (Mod::_1684, 16, 4),
@@ -135,13 +135,13 @@ pub(crate) fn matrix_shape(mods: &Mods) -> Option<(usize, usize)> {
     SHAPES.iter().find(|row| mods.has(row.0)).map(|&(_, rows, depth)| (rows, depth))
 }
 
-/// Registers of the operands A, B and C of a matrix multiply, and of its result: 32 lanes hold the elements of a matrix, as
-/// many to a register as fit in. Of a sparse left factor half the elements are there.
+/// Registers of the operands A, B and C of an MMA, and of its result: 32 lanes hold the elements of a matrix, packed
+/// into registers. Of a sparse left factor half the elements are present.
 fn matrix_widths(op: Op, mods: &Mods) -> [u8; 3] {
     const COLUMNS: usize = 8;
     let Some((rows, depth)) = matrix_shape(mods) else { return [4, 4, 4] };
     if op == Op::HMMA && mods.has(Mod::_884) {
-        // Four products of a quarter of the lanes each, in steps that write half of the result.
+        // Four MMAs of a quarter of the lanes each, in steps that write half of the result.
         return [2, 2, 2];
     }
     let nibbles = |four: [Mod; 2]| if four.iter().any(|&four| mods.has(four)) { 4 } else { 8 };
@@ -165,7 +165,7 @@ fn matrix_widths(op: Op, mods: &Mods) -> [u8; 3] {
     [registers(rows * kept, left), registers(COLUMNS * depth, right), registers(rows * COLUMNS, sum)]
 }
 
-/// Registers that a load from or a store to tensor memory moves: lanes of 32, 64, 128 or 256 bits, in a count.
+/// Registers that a load from or a store to tensor memory moves: lanes of 32, 64, 128 or 256 bits, times a count.
 fn tensor_width(mods: &Mods) -> u8 {
     let bits: u8 = if mods.has(Mod::_16dp256bit) {
         4
@@ -217,7 +217,7 @@ fn result_width(op: Op, mods: &Mods) -> u8 {
     }
 }
 
-/// Width and role of a register that is source number `index` (immediates counted).
+/// Width and role of the register that is source operand `index` (immediates counted).
 fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> (u8, Slot) {
     use Op::*;
     let operand = if uniform { Slot::Uniform } else { Slot::Operand };
@@ -227,7 +227,7 @@ fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> 
         }
         UIMAD if (mods.has(Mod::WIDE) || mods.has(Mod::HI)) && index == 2 => (2, operand),
         DADD | DMUL | DFMA | CLMAD | DSETP => (2, operand),
-        // One register for both places has a suffix that says so.
+        // A suffix marks one register for both places.
         FADD2 | FMUL2 | FFMA2 => (if all[index + 1].has(Mod::F32) { 1 } else { 2 }, operand),
         HMMA | IMMA | BMMA | DMMA | QMMA | OMMA => match index {
             0 | 1 => (matrix_widths(op, mods)[index], operand),
@@ -236,16 +236,16 @@ fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> 
             _ if mods.has(Mod::SF) && mods.has(Mod::SP) && index + 5 == all.len() => (2, operand),
             _ => (1, operand),
         },
-        // A in registers is four of them wide, whatever N is.
+        // A in registers takes four of them, whatever N is.
         HGMMA | IGMMA | BGMMA | QGMMA if index == 0 => (4, operand),
-        // What says which numbers of a sparse matrix are there takes one.
+        // The selector of a sparse matrix takes one.
         HGMMA | IGMMA | BGMMA | QGMMA if index > 2 && mods.has(Mod::SP) => (1, operand),
         HGMMA | IGMMA | BGMMA | QGMMA => (group_width(mods), Slot::Accumulator),
         ST | STG | STL | STS | ATOM | ATOMG | ATOMS | RED | REDG | SUATOM | SURED | SUST | STAS | REDAS
         | SYNCS => {
             let width = match op {
                 SUST | SURED if uniform => 1,
-                // A handle in a register, behind the data.
+                // A handle in a register, after the data.
                 SUST | SURED if index > 1 => 1,
                 SUST => texture::surface_data(mods),
                 SURED => texture::surface_operand(mods),
@@ -257,7 +257,7 @@ fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> 
         }
         STTM => (tensor_width(mods), Slot::Data),
         UTCHMMA | UTCQMMA | UTCIMMA | UTCOMMA => {
-            // Masks: of the columns that are zero, or of the lanes that keep what they have.
+            // Masks: of the columns that are zero, or of the lanes that keep their values.
             let mask = match (mods.has(Mod::WS), mods.has(Mod::_2CTA)) {
                 (true, _) => 2,
                 (_, true) => 8,
@@ -283,11 +283,11 @@ fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> 
                 (texture::source(op, mods, all, index), Slot::Data)
             }
         }
-        // Of two formats the result's comes first; the source's is the one in the second place.
+        // Of two formats the result's comes first; the source's is in the second place.
         F2F if mods.has(Mod::F64_2) => (2, operand),
         F2I | FRND if mods.has(Mod::F64) => (2, operand),
         I2F if mods.has(Mod::S64) || mods.has(Mod::U64) => (2, operand),
-        // Not an address: it is read as the operands of the special unit are.
+        // Not an address: it is read like the operands of the special function unit.
         MATCH => (if mods.has(Mod::U64) { 2 } else { 1 }, Slot::ConstantIndex),
         ISETP | UISETP | IMNMX | UIMNMX if mods.has(Mod::U64) || mods.has(Mod::S64) => (2, operand),
         MOV | SEL | IADD | UMOV | UIADD3 | ULOP3 | USHF | USEL if mods.has(Mod::_64) => (2, operand),
@@ -299,8 +299,8 @@ fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> 
     }
 }
 
-/// Visits every register that the instruction reads and writes. A register can be visited more than once. `RZ`,
-/// `URZ`, `PT` and `UPT` are no registers.
+/// Visits every register that the instruction reads and writes. A register can be visited more than once. `RZ`, `URZ`,
+/// `PT` and `UPT` are not visited.
 pub(crate) fn accesses(files: &RegisterFiles, instruction: &Instruction, mut visit: impl FnMut(Access)) {
     let guard = instruction.guard;
     if guard.register < PT {
@@ -327,7 +327,7 @@ pub(crate) fn accesses(files: &RegisterFiles, instruction: &Instruction, mut vis
         at += usize::from(operands.get(at).is_some_and(is_register));
     }
     for _ in 0..head.follow {
-        // The last operand of a vote is what is voted on, and that of a uniform vote is no uniform predicate.
+        // The last operand of a vote is its input, and in a uniform vote it is not a uniform predicate.
         let source = match op {
             Op::VOTE => at + 1 == operands.len(),
             Op::VOTEU => operands.get(at).is_some_and(|o| matches!(o.kind, OperandKind::Pred(_))),
@@ -456,7 +456,7 @@ fn read_general(
             let long = operand.has(Mod::_64) || (mods.has(Mod::E) && !operand.has(Mod::U32));
             let width = match op {
                 Op::SULD | Op::SUST | Op::SUATOM | Op::SURED | Op::SUQUERY => texture::surface_address(mods),
-                // The copied-from address of an asynchronous copy is long, the shared one never.
+                // The source address of an asynchronous copy is 64 bits wide, the shared one never.
                 Op::LDGSTS if index == 0 => 1,
                 _ if long => 2,
                 _ => 1,
@@ -499,7 +499,7 @@ fn read_uniform(
                 let width = match bulk_width(op, mods, index) {
                     Some(width) => width,
                     None if mods.has(Mod::E) => 2,
-                    // An address, and that of the object to tell.
+                    // An address, and that of the mbarrier.
                     None if matches!(op, Op::STAS | Op::REDAS) && operand.has(Mod::_64) => 2,
                     None => 1,
                 };
@@ -507,7 +507,7 @@ fn read_uniform(
             }
         }
         OperandKind::TensorMemory { address, .. } => {
-            // Behind the descriptor of the instruction: the scales of both factors.
+            // After the descriptor of the instruction: the scales of both factors.
             let scales =
                 all.iter().take(index).any(|o| matches!(o.kind, OperandKind::InstructionDescriptor(_)));
             uniform(address, if scales { 2 } else { 1 }, Slot::UniformAddress);
@@ -528,7 +528,7 @@ fn read_uniform(
     }
 }
 
-/// The whole predicate file, as far as the mask says.
+/// The whole predicate file, as far as the mask selects it.
 fn predicate_file(op: Op, all: &[Operand], visit: &mut impl FnMut(Access)) {
     let mask = match all.last().map(|o| o.kind) {
         Some(OperandKind::Imm(mask)) => mask as u8,
@@ -568,8 +568,8 @@ mod tests {
         }
     }
 
-    /// What the form table says that the checker does not, and writes that only the checker sees. Reads may be more
-    /// here: where a width is not certain the larger one is given.
+    /// Accesses in the form table that the checker lacks, and writes that only the checker has. It may have more reads:
+    /// where a width is not certain the larger one is returned.
     fn differences(chip: Chip, instruction: &Instruction) -> Vec<String> {
         let (mut own, mut table) = (Account::default(), Account::default());
         accesses(chip.register_files(), instruction, |access| note(&mut own, access));
@@ -580,7 +580,7 @@ mod tests {
         missing.chain(own[0].difference(&table[0]).map(|access| format!("the checker {access}"))).collect()
     }
 
-    /// Products of 8-bit numbers, which the chip of the next test lacks.
+    /// MMAs of 8-bit integers, which the chip of the next test lacks.
     #[test]
     fn products_of_8_bit_numbers_span_their_registers() {
         let chip: Chip = "sm_89".parse().expect("a chip");
@@ -622,7 +622,7 @@ mod tests {
         }
     }
 
-    /// Words of every form whose widths are known, with all bits that mean something drawn by chance.
+    /// Words of every form whose widths are known, with random values of all bits that have a meaning.
     #[test]
     fn the_checker_and_the_form_table_agree_about_registers() {
         let chip = Chip::SM_90A;
@@ -661,12 +661,12 @@ mod tests {
         assert!(seen > 20_000, "{seen} words");
     }
 
-    /// False for shapes of matrices that decode but do not exist: of no width is anything known.
+    /// False for shapes of matrices that decode but do not exist: their widths are unknown.
     fn is_real(instruction: &Instruction) -> bool {
         let has = |name: Mod| instruction.mods.has(name);
         let sparse = has(Mod::SP);
         let nibbles = [Mod::S4, Mod::U4].map(has).contains(&true);
-        // Four-bit factors come in twos.
+        // 4-bit factors come in pairs.
         let mixed = nibbles != [Mod::S4_2, Mod::U4_2].map(has).contains(&true);
         match instruction.op {
             Op::HMMA if sparse && has(Mod::TF32) => has(Mod::_1688) || has(Mod::_16816),

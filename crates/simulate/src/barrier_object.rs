@@ -1,14 +1,15 @@
-//! The barrier object in shared memory: the eight bytes on which `SYNCS` and `ARRIVES` work, and the older format, which
-//! `ATOMS.ARRIVE` counts in.
+//! The mbarrier in shared memory: the eight bytes on which `SYNCS` and `ARRIVES` work, and the older format, in which
+//! `ATOMS.ARRIVE` counts.
 //!
-//! `SYNCS` keeps both counts of arrivals negatively: that of each phase in bits 1 to 20 of the low word, that of what is
-//! missing in bits 11 to 30 of the high one, whose top bit is the parity of the phase. Compilers write objects and read
-//! states in this format. Where the bytes to come are counted is known to no program; here it is between the two.
+//! `SYNCS` stores both counts of arrivals negated: the expected count in bits 1 to 20 of the low word, the pending
+//! count in bits 11 to 30 of the high one, whose top bit is the parity of the phase. Compilers write mbarriers and read
+//! states in this format. The place of the transaction count is not observable by a program; here it is between the
+//! two.
 
 use crate::launch::Fault;
 use crate::memory::slice;
 
-/// Bytes of an object.
+/// Bytes of an mbarrier.
 pub(crate) const OBJECT_BYTES: u32 = 8;
 
 /// Bits of a count of arrivals.
@@ -21,29 +22,29 @@ const PHASE: u32 = 63;
 
 const COUNTS: u32 = 1 << COUNT_BITS;
 
-/// Arrivals at an object, and bytes: announced or, negative, come.
+/// Arrivals at an mbarrier, and transaction bytes: positive if expected, negative if complete.
 #[derive(Clone, Copy)]
 pub(crate) struct Change {
     pub arrivals: u32,
     pub transactions: i64,
-    /// The arrivals are missing from now on in every phase.
+    /// The expected count drops by the arrivals in all later phases.
     pub leaves: bool,
 }
 
 impl Change {
-    /// Bytes that have come.
+    /// Completed transaction bytes.
     pub(crate) fn complete(bytes: u32) -> Change {
         Change { arrivals: 0, transactions: -i64::from(bytes), leaves: false }
     }
 }
 
-/// The object with its fields apart.
+/// The unpacked fields of an mbarrier.
 struct Fields {
     expected: u32,
     pending: u32,
     transactions: i64,
     phase: u64,
-    /// Bit 0, which tells the second layout and counts nothing.
+    /// Bit 0, which marks the second layout and counts nothing.
     layout: u64,
 }
 
@@ -71,12 +72,12 @@ impl Fields {
     }
 }
 
-/// An object that waits for so many arrivals.
+/// An mbarrier that waits for `count` arrivals.
 pub(crate) fn fresh(count: u32) -> u64 {
     Fields { expected: count, pending: count, transactions: 0, phase: 0, layout: 0 }.join()
 }
 
-/// What a change makes of an object.
+/// The mbarrier after a change.
 fn changed(object: u64, change: Change, address: u64) -> Result<u64, Fault> {
     let wrong = |text: String| Err(Fault::BarrierObject(format!("{text} at shared address {address:#x}")));
     if object == 0 {
@@ -109,30 +110,30 @@ fn bytes(memory: &mut [u8], address: u64) -> Result<&mut [u8], Fault> {
     slice(memory, "shared", address, OBJECT_BYTES)
 }
 
-/// The object at an offset of shared memory.
+/// The mbarrier at an offset of shared memory.
 pub(crate) fn read(memory: &mut [u8], address: u64) -> Result<u64, Fault> {
     Ok(bytes(memory, address)?.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
 }
 
-/// Puts an object there.
+/// Stores the mbarrier there.
 pub(crate) fn write(memory: &mut [u8], address: u64, object: u64) -> Result<(), Fault> {
     bytes(memory, address)?.copy_from_slice(&object.to_le_bytes());
     Ok(())
 }
 
-/// Changes the object at an offset of shared memory; gives it as it was.
+/// Changes the mbarrier at an offset of shared memory; returns its old value.
 pub(crate) fn change(memory: &mut [u8], address: u64, change: Change) -> Result<u64, Fault> {
     let object = read(memory, address)?;
     write(memory, address, changed(object, change, address)?)?;
     Ok(object)
 }
 
-/// The parity of the phase that an object is in.
+/// The parity of the current phase.
 pub(crate) fn parity(object: u64) -> bool {
     object >> PHASE != 0
 }
 
-/// True if the phase whose parity is the top bit of the word is over.
+/// True if the phase with the parity in the top bit of the word is complete.
 pub(crate) fn is_over(memory: &mut [u8], address: u64, state: u32) -> Result<bool, Fault> {
     let object = read(memory, address)?;
     if object == 0 {
@@ -141,9 +142,10 @@ pub(crate) fn is_over(memory: &mut [u8], address: u64, state: u32) -> Result<boo
     Ok((object >> 32) as u32 >> 31 != state >> 31)
 }
 
-/// An arrival in the older format: the high word counts up to its top bit, and begins again with what the low one says.
+/// An arrival in the older format: the high word counts up to its top bit, and restarts with the value from the low
+/// one.
 pub(crate) fn counted_arrival(object: u64) -> u64 {
-    /// What is left out of the low word.
+    /// The bit that the low word omits.
     const HALF: u32 = 1 << 30;
     let (low, high) = (object as u32, ((object >> 32) as u32).wrapping_add(1));
     let high = if high << 1 == 0 { high.wrapping_add(low).wrapping_add(HALF) } else { high };
@@ -170,7 +172,7 @@ mod tests {
             now = changed(now, step, 0).expect("allowed");
             assert_eq!(now >> PHASE, phase);
         }
-        // The bytes came before they were announced.
+        // The bytes came before they were expected.
         now = changed(now, Change { arrivals: 0, transactions: 16, leaves: false }, 0).expect("allowed");
         assert_eq!(now >> PHASE, 1);
         assert_eq!(Fields::of(now).pending, 2);

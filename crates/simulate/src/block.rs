@@ -9,21 +9,21 @@ pub(crate) struct Barrier {
     pub arrived: Vec<u32>,
     /// Threads that must arrive; 0 for all of the block.
     pub expected: u32,
-    /// Lanes for which the predicate of a reduction held, by warp.
+    /// Lanes whose predicate of a reduction was true, by warp.
     pub voted: Vec<u32>,
-    /// What the reduction's predicate result is.
+    /// The operation of the predicate result.
     pub reduction: Reduction,
 }
 
-/// How a barrier reduces the predicates of its threads.
+/// The reduction of the predicates of a barrier's threads.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Reduction {
     /// It counts them; the predicate result is that there is one.
     #[default]
     Count,
-    /// All hold.
+    /// All are true.
     And,
-    /// One holds.
+    /// One is true.
     Or,
 }
 
@@ -40,13 +40,13 @@ pub(crate) struct Arrival {
 
 /// A running block.
 pub(crate) struct Block {
-    /// Number of the block in the grid.
+    /// Index of the block in the grid.
     pub index: [u32; 3],
-    /// Number of the block in its cluster.
+    /// Rank of the block in its cluster.
     pub rank: u32,
     /// Its warps.
     pub warps: Vec<Warp>,
-    /// Local memory of each thread, grown as it is touched.
+    /// Local memory of each thread, grown on demand.
     pub local: Vec<Vec<u8>>,
     /// Bytes of local memory a thread may touch.
     pub local_size: u32,
@@ -55,7 +55,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Threads counted as arrived: a warp all of whose living lanes are there counts as a whole.
+    /// Threads counted as arrived: a warp whose live lanes have all arrived counts as a whole.
     fn count(&self, barrier: usize) -> u32 {
         let state = &self.barriers[barrier];
         self.warps
@@ -73,7 +73,7 @@ impl Block {
             .sum()
     }
 
-    /// Notes that lanes of a warp arrived at a barrier.
+    /// Records that lanes of a warp arrived at a barrier.
     pub(crate) fn arrive(&mut self, arrival: Arrival) {
         let warps = self.warps.len();
         let state = &mut self.barriers[arrival.barrier];
@@ -85,7 +85,7 @@ impl Block {
         state.reduction = arrival.reduction;
     }
 
-    /// Completes a barrier if everybody is there: waiting groups go on. True if it did.
+    /// Completes a barrier if all threads have arrived: waiting groups continue. True if it did.
     pub(crate) fn complete(&mut self, barrier: usize) -> bool {
         let state = &self.barriers[barrier];
         if state.arrived.iter().all(|&lanes| lanes == 0) {
@@ -105,7 +105,7 @@ impl Block {
             Reduction::And => voted == arrived,
             Reduction::Count | Reduction::Or => voted != 0,
         };
-        // The warps go on together: none has left before the last one came.
+        // The warps continue together: none has left before the last one came.
         let latest = self
             .warps
             .iter()

@@ -1,4 +1,4 @@
-//! The blocks that run together: their shared memories, which each of them may reach, and the barrier of them all.
+//! The blocks that run together: their shared memories, which are accessible to each of them, and the cluster barrier.
 
 use crate::block::Block;
 use crate::launch::Fault;
@@ -10,28 +10,28 @@ use oriole_tensor_memory::TensorMemory;
 /// Bits of an address in the shared memory of a block; above them is the rank of the block.
 pub(crate) const SHARED_BITS: u32 = oriole_copies::RANK_BIT;
 
-/// Times that a warp may look at barrier objects in vain, with nothing else happening, before it is taken to wait for ever.
+/// Number of failed mbarrier waits of a warp, with no other progress, before it counts as deadlocked.
 const MOST_POLLS: u32 = 4096;
-/// Instructions between two looks of a warp that does nothing else.
+/// Instructions between two waits of a warp that does nothing else.
 const LOOP_LENGTH: u32 = 64;
 
-/// What the blocks of a cluster share.
+/// State shared by the blocks of a cluster.
 pub(crate) struct Cluster {
     /// Their shared memories by rank.
     pub shared: Vec<Vec<u8>>,
     /// Their tensor memories.
     pub tensor: Vec<TensorMemory>,
-    /// How often all threads have met at the barrier.
+    /// Number of completed phases of the cluster barrier.
     pub meetings: u32,
-    /// What others could see of what threads did: a count of stores, arrivals and the like.
+    /// Number of events visible to other threads: stores, arrivals and the like.
     pub events: u64,
-    /// Copies under way.
+    /// Copies in flight.
     pub transfers: Transfers,
-    /// Numbers of the clusters that have not started, and that nobody has taken over.
+    /// Indices of the clusters that have not started and have not been cancelled.
     pub waiting: std::ops::Range<u64>,
 }
 
-/// True if others could see that the instruction was executed.
+/// True if the execution of the instruction is visible to other threads.
 fn shows(instruction: &Instruction) -> bool {
     let op = instruction.op;
     if op == Op::SYNCS && instruction.mods.has(Mod::PHASECHK) {
@@ -43,14 +43,14 @@ fn shows(instruction: &Instruction) -> bool {
 }
 
 impl Cluster {
-    /// Notes that lanes execute an instruction.
+    /// Records that lanes execute an instruction.
     pub(crate) fn note(&mut self, block: &mut Block, warp: usize, instruction: &Instruction, active: u32) {
         self.events += u64::from(active != 0 && shows(instruction));
         let polls = &mut block.warps[warp].polls;
         polls.since = polls.since.saturating_add(1);
     }
 
-    /// The memory and the offset in it that an address of shared memory names.
+    /// The memory, and the offset in it, of an address of shared memory.
     pub(crate) fn memory(&mut self, address: u64) -> Result<(&mut Vec<u8>, u64), Fault> {
         let (rank, offset) = (address >> SHARED_BITS, address & ((1 << SHARED_BITS) - 1));
         let memory = self.shared.get_mut(rank as usize);
@@ -59,14 +59,14 @@ impl Cluster {
 }
 
 impl Polls {
-    /// True if that has gone on for long.
+    /// True if the warp has polled for too long.
     pub(crate) fn is_long(&self) -> bool {
         self.count >= MOST_POLLS
     }
 }
 
 impl Block {
-    /// Notes that lanes of a warp found a phase that is not over.
+    /// Records that lanes of a warp found an incomplete phase.
     pub(crate) fn poll_in_vain(&mut self, warp: usize, cluster: &Cluster) {
         let polls = &mut self.warps[warp].polls;
         let again = polls.since <= LOOP_LENGTH && polls.events == cluster.events;
@@ -75,7 +75,7 @@ impl Block {
         polls.events = cluster.events;
     }
 
-    /// True if no warp does anything but wait, some of them by looking again and again.
+    /// True if all warps only wait, some of them by polling.
     pub(crate) fn only_waits(&self, cluster: &Cluster) -> bool {
         let waits = |warp: &crate::warp::Warp| {
             warp.groups.iter().all(|group| group.wait != Wait::Ready)
@@ -85,7 +85,7 @@ impl Block {
     }
 }
 
-/// Ends the waiting at the barrier of the cluster if all threads have arrived that have not ended.
+/// Releases the waiters of the cluster barrier if all threads that have not exited have arrived.
 pub(crate) fn meet<B: AsRef<Block> + AsMut<Block>>(cluster: &mut Cluster, blocks: &mut [B]) -> bool {
     let next = cluster.meetings + 1;
     let warps = || blocks.iter().flat_map(|block| &block.as_ref().warps);

@@ -1,5 +1,5 @@
-//! The constant banks of a launch: bank 0 as the driver fills it, bank 2 of the kernel, bank 3 and 4 of the
-//! module with their addresses resolved.
+//! The constant banks of a launch: bank 0 as the driver fills it, bank 2 of the kernel, banks 3 and 4 of the module
+//! with their addresses resolved.
 
 use crate::descriptors::{self, DESCRIPTOR_BYTES};
 use crate::launch::{Fault, Launch};
@@ -13,25 +13,25 @@ use std::collections::BTreeMap;
 /// Bytes of a constant bank.
 pub(crate) const BANK_BYTES: u32 = 0x10000;
 
-/// Most bytes of global variables that a file may ask for.
+/// Maximum size of the global variables of a file, in bytes.
 const MOST_VARIABLES: u64 = 1 << 32;
 
-/// Where the code lies. Both halves say something, so that an offset from its start is not taken for an address.
+/// The address of code. Both halves are nonzero, so that an offset from its start is not mistaken for an address.
 pub(crate) const CODE_BASE: u64 = 0x0b00_4000_0000;
 
-/// Where the functions are that the file does not define, those of the driver: each has a place of its own, by the number of
-/// its symbol.
+/// The addresses of functions that the file does not define, those of the driver: each has a place of its own, by the
+/// index of its symbol.
 const EXTERN_FUNCTIONS: u64 = 0x7fff_0000_0000;
-/// Bytes from one to the next.
+/// Distance between two of them in bytes.
 const EXTERN_BYTES: u64 = 16;
 
-/// The number of the symbol of the undefined function at an address, if there can be one.
+/// The symbol index of the undefined function at an address, if there can be one.
 pub(crate) fn extern_function(address: u64) -> Option<u64> {
     let offset = address.checked_sub(EXTERN_FUNCTIONS)?;
     (offset % EXTERN_BYTES == 0).then_some(offset / EXTERN_BYTES)
 }
 
-/// The banks by number; absent ones are empty.
+/// The banks by index; absent ones are empty.
 pub(crate) struct Banks(pub [Vec<u8>; 5]);
 
 impl Banks {
@@ -45,8 +45,8 @@ impl Banks {
 }
 
 impl Banks {
-    /// Puts the handles of the textures, samplers and surfaces of the module, and of those among the parameters, behind the
-    /// parameters; `given` has the handles of the latter by the symbols of the parameters.
+    /// Puts the handles of the textures, samplers and surfaces of the module, and of those among the parameters, after
+    /// the parameters; `given` has the handles of the latter by the symbols of the parameters.
     pub(crate) fn bind(
         &mut self,
         cubin: &Cubin,
@@ -80,8 +80,8 @@ impl Banks {
         }
     }
 
-    /// Puts the tables that describe what handles name into memory, and their addresses into the bank. Textures are
-    /// described in one of two ways; the file says by which size of a descriptor it asks for.
+    /// Puts the tables of descriptors that handles index into memory, and their addresses into the bank. Textures have
+    /// two descriptor formats; the descriptor size that the file asks for selects one.
     pub(crate) fn describe(&mut self, cubin: &Cubin, layout: &ConstantBank, global: &mut Global) {
         if global.objects.is_empty() {
             return;
@@ -103,7 +103,8 @@ pub(crate) struct Variables {
     pub initialized: u64,
     /// Address of `.nv.global`.
     pub zeroed: u64,
-    /// Sections of code, by index, and where they are: the kernel at the start, then functions with sections of their own.
+    /// Sections of code, by index, and their addresses: the kernel at the start, then functions with sections of their
+    /// own.
     pub code: Vec<(usize, u64)>,
 }
 
@@ -149,7 +150,7 @@ fn relocated(cubin: &Cubin, section: &Section, variables: &Variables) -> Vec<u8>
     bytes
 }
 
-/// Places the module's variables in global memory, and the code beside the kernel.
+/// Places the module's variables in global memory, and the code next to the kernel.
 pub(crate) fn place_variables(
     shape: WordShape,
     cubin: &Cubin,
@@ -180,8 +181,7 @@ pub(crate) fn place_variables(
     Ok(variables)
 }
 
-/// The code of the kernel and of the functions with sections of their own, with the addresses that the loader would write
-/// into it.
+/// The code of the kernel and of the functions with sections of their own, with relocations applied as the loader does.
 pub(crate) fn relocated_code(
     shape: WordShape,
     cubin: &Cubin,
@@ -203,7 +203,7 @@ pub(crate) fn relocated_code(
     all
 }
 
-/// The factor that makes a block number, in single precision and truncated, the number of its cluster.
+/// The f32 factor that maps a block index, with truncation, to the index of its cluster.
 fn reciprocal(size: u32) -> u32 {
     let factor = 1.0 / size as f32;
     if size.is_power_of_two() { factor.to_bits() } else { factor.next_up().to_bits() }
@@ -229,8 +229,8 @@ pub(crate) fn fill(
 ) -> Banks {
     let &Setup { launch, cluster, parameters, stack_pointer } = setup;
     let base = if kernel.parameter_base == 0 { layout.parameters } else { kernel.parameter_base };
-    // Reads may go a little beyond the last parameter, as the bank is longer than what the kernel declares. A file that
-    // puts its parameters over what the driver writes gets what it asks for.
+    // Reads may go a little beyond the last parameter, as the bank is longer than the kernel's declared size. In a file
+    // that overlaps its parameters with the driver's data, the parameters win.
     let end = (base as usize + parameters.len()).max(layout.parameters as usize);
     let mut first = vec![0; end.next_multiple_of(16) + 16];
     let mut word = |offset: u32, value: u32| {

@@ -1,11 +1,11 @@
-//! The tables in which a driver describes what handles name, as compiled code reads them.
+//! The driver's tables of descriptors that handles index, in the format that compiled code reads.
 
 use oriole_chip::texture::{AddressMode, DescriptorTable, Element, Opaque, Sampler, Texture};
 
-/// Bytes of a descriptor, in every table. The number is ours: code asks the loader for it.
+/// Bytes of a descriptor, in every table. The value is ours: code asks the loader for it.
 pub(crate) const DESCRIPTOR_BYTES: u32 = 0x40;
 
-/// A table. Handles number its descriptors, and nothing has the number 0.
+/// A table. Handles are indices of its descriptors, and index 0 is unused.
 pub(crate) fn table(which: DescriptorTable, objects: &[Opaque]) -> Vec<u8> {
     let mut bytes = vec![0; (objects.len() + 1) * DESCRIPTOR_BYTES as usize];
     let descriptors = bytes.chunks_exact_mut(DESCRIPTOR_BYTES as usize).skip(1);
@@ -39,7 +39,7 @@ fn of_texture(texture: &Texture) -> Vec<(usize, u32)> {
     words
 }
 
-/// The same without the sampler, which comes first.
+/// The descriptor without the sampler, which comes first.
 fn alone(texture: &Texture) -> Vec<(usize, u32)> {
     of_texture(texture).into_iter().skip(4).map(|(offset, word)| (offset - 0x10, word)).collect()
 }

@@ -1,7 +1,7 @@
-//! What the format of a print takes: the values behind it, one by one. The driver's function tells how many there are, and
-//! reads each from memory. What comes out as text is no result of a kernel and is not made here.
+//! The arguments of a print format, one by one. The driver's function counts them, and reads each from memory. The
+//! printed text is no result of a kernel and is not created here.
 
-/// A value that a format takes.
+/// An argument of a format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Value {
     /// Its size, which is its alignment as well.
@@ -10,7 +10,7 @@ pub(crate) struct Value {
     pub is_string: bool,
 }
 
-/// The values that a format takes, in order. A width or a precision given as `*` is one as well.
+/// The arguments of a format, in order. A width or a precision given as `*` is one as well.
 pub(crate) fn values(format: &[u8]) -> Vec<Value> {
     let mut values = Vec::new();
     let mut letters = format.iter().copied().peekable();

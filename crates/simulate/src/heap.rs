@@ -1,24 +1,24 @@
-//! The heap that kernels take memory from while they run: each piece is a range of global memory of its own, so that an
-//! access beside it, or to it once it is given back, is seen. No address is given out twice.
+//! The device heap: each allocation is a range of global memory of its own, so that an access outside of it, or after
+//! it is freed, is detected. No address is reused.
 
 use crate::launch::Fault;
 use crate::memory::Global;
 use std::collections::BTreeMap;
 
-/// Bytes that the heap can give out.
+/// Size of the heap in bytes.
 const LIMIT: u64 = 1 << 28;
 
-/// What the heap has given out.
+/// The allocations of the heap.
 #[derive(Default)]
 pub(crate) struct Heap {
     /// The ranges of global memory by their addresses.
     given: BTreeMap<u64, usize>,
-    /// Their bytes, all together.
+    /// Their total size in bytes.
     bytes: u64,
 }
 
 impl Global {
-    /// The address of so many bytes, all zero; 0 if there are not as many left.
+    /// The address of `bytes` bytes, all zero; 0 if the heap is exhausted.
     pub(crate) fn allocate(&mut self, bytes: u64) -> u64 {
         match self.heap.bytes.checked_add(bytes) {
             Some(all) if all <= LIMIT => self.heap.bytes = all,
@@ -30,7 +30,7 @@ impl Global {
         address
     }
 
-    /// Takes back what was given out at an address; nothing is at 0.
+    /// Frees the allocation at an address; address 0 is ignored.
     pub(crate) fn release(&mut self, address: u64) -> Result<(), Fault> {
         if address == 0 {
             return Ok(());

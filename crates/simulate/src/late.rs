@@ -1,9 +1,10 @@
-//! A machine that is as slow as the control words let it be: a result is in its register when a scoreboard that tells of it is
-//! waited for, or as many cycles after its instruction as the reader at hand needs. Until then readers get what was there
-//! before. What a program computes here it computes on any machine, and what it computes only on a faster one is wrong.
+//! Execution as slow as the control words allow. A result reaches its register when a scoreboard that covers it is
+//! waited for, or when the required latency of the current reader has passed. Until then readers get the old value. A
+//! program that computes the right result here does so on any hardware; one that only works on faster hardware is
+//! wrong.
 //!
-//! It works on values and knows nothing of the hazard checker, which is tested with it. Products of warp groups and what is
-//! read late are not delayed.
+//! It works on values and is independent of the hazard checker, which is tested with it. MMAs of warp groups and late
+//! reads are not delayed.
 
 use crate::program::{Completion, Step};
 use crate::tracker::read_scoreboard_tells_result;
@@ -11,32 +12,32 @@ use crate::warp::{Lanes, Warp};
 use oriole_latency::{Class, Model, ResultPart, SPECIAL_STALL, completes_before_next};
 use oriole_sass::{Access, Mod, Op, OperandKind, RegisterFile};
 
-/// Cycles after which every result of fixed latency is there.
+/// Cycles after which every result of fixed latency is visible.
 const LONGEST: u64 = 40;
 
 /// A register of any file.
 pub(crate) type Register = (RegisterFile, u8);
 
-/// What a register holds.
+/// The value of a register.
 #[derive(Clone, Copy)]
 pub(crate) enum Value {
     General(Lanes),
     Uniform(u32),
-    /// The lanes in which it holds.
+    /// The lanes in which it is true.
     Predicate(u32),
     UniformPredicate(bool),
 }
 
-/// What makes a result visible.
+/// The event that makes a result visible.
 #[derive(Clone, Copy)]
 enum When {
-    /// Waiting for any of these scoreboards.
+    /// A wait for any of these scoreboards.
     Scoreboards(u8),
     /// Time after the issue.
     Distance { issued: u64, class: Class, part: ResultPart },
 }
 
-/// A result that is not there yet.
+/// A result that is not visible yet.
 struct Due {
     register: Register,
     lanes: u32,
@@ -45,7 +46,7 @@ struct Due {
     queue: Completion,
 }
 
-/// The results of a warp that are not there yet, in the order of their instructions.
+/// The pending results of a warp, in the order of their instructions.
 #[derive(Default)]
 pub(crate) struct Late {
     time: u64,
@@ -94,7 +95,7 @@ fn written_lanes(step: &Step) -> u32 {
 }
 
 impl Late {
-    /// Before an instruction: results come that it waits for, and those that are there in time for it.
+    /// Before an instruction: makes results visible that it waits for, and those whose latency has passed for it.
     pub(crate) fn arrive(&mut self, warp: &mut Warp, model: &Model, step: &Step) {
         let (now, waits) = (self.time, waits(step));
         self.due.retain(|due| {
@@ -118,7 +119,7 @@ impl Late {
         });
     }
 
-    /// Control goes to code outside the file, which takes its time: what needs no scoreboard is there.
+    /// Control goes to code outside the file, which takes time: results without a scoreboard are visible.
     pub(crate) fn settle(&mut self, warp: &mut Warp) {
         self.due.retain(|due| {
             let there = matches!(due.when, When::Distance { .. });
@@ -130,7 +131,7 @@ impl Late {
         self.time += LONGEST;
     }
 
-    /// What the registers hold that an instruction is going to write.
+    /// The old values of the registers that an instruction writes.
     pub(crate) fn before(&self, warp: &Warp, step: &Step) -> Vec<(Register, ResultPart, Value)> {
         if step.class == Class::Group {
             return Vec::new();
@@ -147,7 +148,7 @@ impl Late {
         written
     }
 
-    /// After it: its results wait, and the registers hold what they held before. Time goes on.
+    /// After it: its results are pending, and the registers keep their old values. Time advances.
     pub(crate) fn hold_back(
         &mut self,
         warp: &mut Warp,
@@ -160,7 +161,7 @@ impl Late {
         let mask = |scoreboard: Option<u8>| scoreboard.map_or(0, |number| 1u8 << number);
         let set = mask(control.write_barrier) | mask(control.read_barrier);
         for due in &mut self.due {
-            // Who comes behind in the same unit tells of those before it.
+            // A later instruction of the same unit covers the earlier ones.
             if let When::Scoreboards(scoreboards) = &mut due.when
                 && step.queue.vouches_for(due.queue)
             {
@@ -189,7 +190,7 @@ impl Late {
         self.time += u64::from(stall);
     }
 
-    /// Results of fixed latency, and those of the same unit, are not seen any more where a later one takes their place.
+    /// Results of fixed latency, and those of the same unit, are dropped where a later result overwrites them.
     fn replace(&mut self, register: Register, lanes: u32, queue: Completion) {
         for due in self.due.iter_mut().filter(|due| due.register == register) {
             if matches!(due.when, When::Distance { .. }) || due.queue == queue {

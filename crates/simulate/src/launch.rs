@@ -1,4 +1,4 @@
-//! What the simulator is asked and what it answers: plain data.
+//! Input and output of the simulator: plain data.
 
 use oriole_chip::texture::Opaque;
 use oriole_sass::{DecodeError, RegisterFile};
@@ -12,7 +12,7 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a block.
     pub block: [u32; 3],
-    /// Blocks of a cluster; if not given, what the kernel asks for, or no clusters.
+    /// Blocks of a cluster; if not given, the kernel's cluster size, or no clusters.
     pub cluster: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u32,
@@ -29,11 +29,12 @@ pub struct Launch {
 pub enum Argument {
     /// A buffer in global memory with these initial bytes; the parameter is its address.
     Buffer(Vec<u8>),
-    /// The bytes of the parameter itself, as many as it has.
+    /// The bytes of the parameter itself, of its size.
     Value(Vec<u8>),
-    /// The address of the buffer that is argument number N, an earlier one.
+    /// The address of the buffer that is the argument with this index, an earlier one.
     Alias(usize),
-    /// These bytes, a tensor map: the number in the first eight counts from the buffer that is argument number N.
+    /// These bytes, a tensor map: its address in the first eight bytes is relative to the buffer that is the argument
+    /// with this index.
     Map(usize, Vec<u8>),
     /// A texture, sampler or surface; the parameter is its handle.
     Object(Opaque),
@@ -44,12 +45,12 @@ pub enum Argument {
 pub struct Options {
     /// Most warp instructions that all blocks together may issue.
     pub step_limit: u64,
-    /// Seed of the disturbance of approximate instructions within their published error; `None` gives the result
-    /// nearest to the exact one.
+    /// Seed of the perturbation of approximate instructions within their published error; `None` gives the correctly
+    /// rounded result.
     pub perturb: Option<u64>,
     /// Look for scheduling hazards.
     pub check_hazards: bool,
-    /// Let each result come as late as the control words allow.
+    /// Delay each result as long as the control words allow.
     pub late_results: bool,
 }
 
@@ -59,10 +60,10 @@ impl Default for Options {
     }
 }
 
-/// What a run gave.
+/// The outcome of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Outcome {
-    /// The bytes of every argument that is a buffer or a surface after the run, in order.
+    /// The bytes of every buffer or surface argument after the run, in order.
     pub buffers: Vec<Vec<u8>>,
     /// Warp instructions issued.
     pub instructions: u64,
@@ -70,11 +71,11 @@ pub struct Outcome {
     pub cycles: u64,
     /// Scheduling hazards, each pair of places once, in order of first occurrence.
     pub hazards: Vec<Hazard>,
-    /// Why the run ended early, if it did.
+    /// The reason why the run ended early, if it did.
     pub error: Option<Error>,
 }
 
-/// A scheduling hazard: the result of the program depends on how fast the machine happens to be.
+/// A scheduling hazard: the result of the program depends on the speed of the hardware.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Hazard {
     /// Kernel.
@@ -83,15 +84,15 @@ pub struct Hazard {
     pub pc: u32,
     /// Offset in bytes of the instruction that it conflicts with.
     pub other: u32,
-    /// What goes wrong.
+    /// The kind of the hazard.
     pub kind: HazardKind,
     /// The register.
     pub file: RegisterFile,
-    /// Its number.
+    /// The index of the register.
     pub register: u8,
-    /// Issue cycles between the two, for distances.
+    /// Actual issue cycles between the two, for distances.
     pub distance: u32,
-    /// Issue cycles needed, for distances.
+    /// Required issue cycles, for distances.
     pub needed: u32,
 }
 
@@ -102,7 +103,7 @@ pub enum HazardKind {
     ReadTooEarly,
     /// A register is read without waiting for the scoreboard of a variable-latency result.
     ReadWithoutWait,
-    /// A register is written while an earlier fixed-latency write is under way.
+    /// A register is written while an earlier fixed-latency write is in flight.
     WriteTooEarly,
     /// A register is written without waiting for the scoreboard of an earlier variable-latency write.
     WriteWithoutWait,
@@ -110,34 +111,34 @@ pub enum HazardKind {
     OverwriteUnread,
     /// A scoreboard is waited for in the cycle after it was set, when the setting is not yet visible.
     WaitTooEarly,
-    /// The stall of a branch or the like is shorter than such an instruction takes; no register is concerned.
+    /// The stall of a branch or the like is shorter than such an instruction takes; no register is involved.
     StallTooShort,
-    /// An instruction comes too early behind another one to which it keeps a distance; no register is concerned.
+    /// An instruction is too close to an earlier one; no register is involved.
     TooClose,
-    /// A register is named that the kernel does not ask for, or that the hardware keeps for itself.
+    /// A register is named beyond the kernel's allocation, or one that the hardware reserves.
     NotAllocated,
-    /// A register is read from the operand cache, where an earlier value of it was kept.
+    /// A register is read from the operand cache, which holds an earlier value.
     KeptTooLong,
-    /// A product of a warp group uses a register that was written since the last fence before products.
+    /// An MMA of a warp group uses a register that was written since the last fence before MMAs.
     WithoutFence,
     /// A uniform register is read by lanes that did not take part in writing it.
     UniformDivergent,
-    /// Lanes act together while others that took another way out of an instruction are not there; no register is concerned.
+    /// Lanes act together while divergent lanes are missing; no register is involved.
     LanesApart,
-    /// A bulk copy or a product of a warp group reads what threads wrote, with no fence between the two ways to memory; no
-    /// register is concerned.
+    /// A bulk copy or an MMA of a warp group reads data that threads wrote, without a proxy fence; no register is
+    /// involved.
     ProxyFenceMissing,
-    /// Shared memory is overwritten whose copy nobody has waited for.
+    /// Shared memory is overwritten before a wait for the copy that reads it.
     SourceOverwritten,
-    /// Shared memory is used before the barrier object of the copy to it, or the wait for it, told that it is there.
+    /// Shared memory is used before the mbarrier of the copy to it has completed, or before the wait for the copy.
     CopyNotArrived,
-    /// A copy overwrites shared memory that others may still use: nothing orders them.
+    /// A copy overwrites shared memory that other threads may still use: no synchronization orders them.
     TargetInUse,
-    /// Tensor memory is used before the barrier object of the operation that writes it told that it is through.
+    /// Tensor memory is used before the mbarrier of the operation that writes it has completed.
     ResultNotThere,
     /// Tensor memory is overwritten that an operation may still read.
     OperandOverwritten,
-    /// Tensor memory is used whose load or store has not been waited for, or not told of.
+    /// Tensor memory is used before its load or store has been waited for, or before other threads know of that wait.
     AccessGoingOn,
 }
 
@@ -252,26 +253,26 @@ impl std::fmt::Display for Hazard {
 /// An error of a run, with its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Error {
-    /// What went wrong.
+    /// The fault.
     pub fault: Fault,
-    /// Offset in bytes of the instruction, where there is one.
+    /// Offset in bytes of the instruction, if there is one.
     pub pc: Option<u32>,
     /// Block.
     pub block: [u32; 3],
-    /// Linear number of the thread in its block, where there is one.
+    /// Linear index of the thread in its block, if there is one.
     pub thread: Option<u32>,
 }
 
-/// What can go wrong.
+/// The kinds of faults.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// The chip of the file is not simulated.
     Chip(u16),
     /// The file has no such kernel.
     NoKernel(String),
-    /// The launch does not fit the kernel or the machine.
+    /// The launch does not fit the kernel or the chip.
     Launch(String),
-    /// A word is no instruction.
+    /// A word is not an instruction.
     Decode(DecodeError),
     /// The instruction, or this form of it, is not simulated.
     NotSimulated(String),
@@ -293,9 +294,9 @@ pub enum Fault {
         /// Bytes.
         size: u32,
     },
-    /// A tensor map is wrong, or is not simulated.
+    /// A tensor map is invalid, or is not simulated.
     Tensor(String),
-    /// Shared memory at this address changed while a matrix multiply was reading it.
+    /// Shared memory at this address changed while an MMA was reading it.
     Changed(u64),
     /// The program counter left the code.
     RunAway,
@@ -303,27 +304,28 @@ pub enum Fault {
     Trap,
     /// An assertion of the kernel failed.
     Assertion(String),
-    /// Memory at this address is given back to the heap, which did not give it out.
+    /// The heap has no allocation at this freed address.
     NotAllocated(u64),
-    /// A register is used that the thread has not got, or has given back.
+    /// A register is used that is not allocated to the thread, or no longer.
     NoRegister {
-        /// Its number.
+        /// Its index.
         register: u8,
-        /// How many code may name: those that a thread is allocated, but for the ones that the hardware keeps.
+        /// Number of registers that code may name: those allocated to a thread, without the ones that the hardware
+        /// reserves.
         count: u32,
     },
-    /// A thread gives registers back and keeps more than it has.
+    /// A thread releases registers and keeps more than it has.
     RegistersRaised {
-        /// How many it would be allocated.
+        /// Number of registers requested.
         asked: u32,
-        /// How many it is allocated.
+        /// Number of registers allocated.
         held: u32,
     },
-    /// A barrier object is used as none can be.
+    /// An mbarrier is used in an invalid way.
     BarrierObject(String),
-    /// Tensor memory is used as it cannot be.
+    /// Tensor memory is used in an invalid way.
     TensorMemory(String),
-    /// No thread can go on.
+    /// No thread can continue.
     Deadlock,
     /// The step limit was reached.
     StepLimit,

@@ -1,10 +1,9 @@
-//! The simulator of machine code, and the static checker of its scheduling control.
+//! The simulator of SASS, and the static checker of its control words.
 //!
-//! It executes the words of anybody's cubin, so that other compilers' output checks the simulator and the
-//! simulator checks ours. It models when a result becomes visible: a register that is read before its producer's
-//! latency has passed, or without waiting for its scoreboard, is a reported hazard and not luck. It knows words,
-//! latencies and the container, and nothing of the compiler that made them; no semantics may be shared with the
-//! PTX interpreter or a constant folder.
+//! It executes the words of any cubin, so that ptxas's output checks the simulator and the simulator checks ours. It
+//! models when a result becomes visible: a register that is read before its producer's latency has passed, or without
+//! waiting for its scoreboard, is a reported hazard and not luck. It knows words, latencies and the container, and
+//! nothing of the compiler; no semantics may be shared with the PTX interpreter or a constant folder.
 
 mod accesses;
 mod barrier_object;

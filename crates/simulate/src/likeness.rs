@@ -1,5 +1,5 @@
-//! Which launches come out alike, whatever chip the code is for: many chips get the same code, and what this machine reads of a
-//! chip is little.
+//! Launches with equal outcomes, even if their chips differ: many chips get the same code, and the simulator reads few
+//! facts of a chip.
 
 use crate::launch::Launch;
 use crate::lint::chip_of;
@@ -12,12 +12,13 @@ use oriole_sass::{Access, DecodeError, Op, ResultPart, Slot};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// All that a run depends on beside the launch: of equal launches of kernels of the same likeness the outcomes are equal, messages
-/// included. It holds within a process.
+/// A fingerprint of everything that a run depends on apart from the launch: equal launches of kernels of the same
+/// likeness have equal outcomes, messages included. It is valid within a process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Likeness([u64; 2]);
 
-/// The likeness of the kernel of a launch, `None` where the launch does not begin: what a chip lets begin is no part of it.
+/// The likeness of the kernel of a launch, `None` where the launch does not start: the chip's launch limits are not
+/// part of it.
 pub fn likeness(cubin: &Cubin, launch: &Launch) -> Option<Likeness> {
     let chip = chip_of(cubin.sm, cubin.accelerated)?;
     let (layout, limits, model) = (chip.constant_bank()?, chip.limits()?, Model::of(chip)?);
@@ -27,7 +28,7 @@ pub fn likeness(cubin: &Cubin, launch: &Launch) -> Option<Likeness> {
     let steps: Vec<_> = codes.flat_map(|code| Program::decode(chip, model, &code.code).steps).collect();
     let multiplies = |step: &Step| is_product(step.instruction.op);
     let unit = steps.iter().flatten().any(multiplies).then(|| chip.matrix_unit());
-    // Two numbers, so that equal ones of different kernels are out of the question.
+    // Two hashes, so that collisions of different kernels are out of the question.
     Some(Likeness([0u8, 1].map(|number| {
         let mut hash = DefaultHasher::new();
         number.hash(&mut hash);
@@ -38,7 +39,7 @@ pub fn likeness(cubin: &Cubin, launch: &Launch) -> Option<Likeness> {
     })))
 }
 
-/// True for what asks how the chip rounds sums of products.
+/// True for instructions that depend on how the chip rounds sums of an MMA.
 fn is_product(op: Op) -> bool {
     use Op::*;
     matches!(
@@ -62,7 +63,7 @@ fn is_product(op: Op) -> bool {
 /// The parts of the file that become memory, code or the launch of the kernel.
 fn contents(cubin: &Cubin, kernel: &Kernel, hash: &mut DefaultHasher) {
     for code in std::iter::once(kernel).chain(&cubin.functions) {
-        // What is told of the code and is no part of a run is left out by name, so that what is added is not forgotten.
+        // Fields that do not affect a run are left out by name, so that a new field is not forgotten.
         let Kernel {
             name,
             symbol: _,
@@ -95,13 +96,13 @@ fn contents(cubin: &Cubin, kernel: &Kernel, hash: &mut DefaultHasher) {
             section(cubin, at, true, hash);
         }
     }
-    // What the file does not define is known by its number.
+    // Undefined symbols are known by their index.
     for (at, symbol) in cubin.symbols.iter().enumerate().filter(|(_, symbol)| symbol.section == 0) {
         (at, &symbol.name).hash(hash);
     }
 }
 
-/// A section and what is put into it.
+/// A section and its relocations.
 fn section(cubin: &Cubin, at: usize, with_bytes: bool, hash: &mut DefaultHasher) {
     let Section { name, size, data, relocations, .. } = &cubin.sections[at];
     (name, size, with_bytes.then_some(data)).hash(hash);
@@ -113,7 +114,7 @@ fn section(cubin: &Cubin, at: usize, with_bytes: bool, hash: &mut DefaultHasher)
     }
 }
 
-/// What is known of the instructions, and how far each must stand from each other.
+/// The model of the instructions, and the distances that they need from each other.
 fn instructions(model: &Model, steps: &[Result<Step, DecodeError>], hash: &mut DefaultHasher) {
     (model.barrier_reads_memory(), model.accepted_jump(1)).hash(hash);
     let mut written: BTreeSet<(Class, ResultPart)> = BTreeSet::new();
@@ -149,7 +150,7 @@ fn instructions(model: &Model, steps: &[Result<Step, DecodeError>], hash: &mut D
     }
 }
 
-/// A distance without what is known of its origin.
+/// The cycles of a distance, without its origin.
 fn cycles(distance: Option<oriole_latency::Distance>) -> Option<u8> {
     distance.map(|distance| distance.cycles)
 }

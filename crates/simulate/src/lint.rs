@@ -1,6 +1,5 @@
-//! The static checker: it walks the control flow of every kernel with the worst state that any way to a place may
-//! leave, and reports what depends on luck. Calls are opaque: behind one nothing is known, and a callee starts
-//! with a clean state.
+//! The static checker: it walks the control flow of every kernel with the worst state of all paths to a place, and
+//! reports hazards. Calls are opaque: after one nothing is known, and a callee starts with a clean state.
 
 use crate::launch::{Hazard, HazardKind};
 use crate::program::{Program, Step, is_always};
@@ -13,9 +12,9 @@ use oriole_sass::register::PT;
 use oriole_sass::{Access, Guard, Op, OperandKind, RegisterFile};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Two guards exclude each other if one is the opposite of the other; which holds between is not known. A guard's
-/// predicate may change between two instructions; the checker does not follow that, so that it may miss a conflict
-/// but invents none.
+/// Two guards exclude each other if one is the opposite of the other; the truth of both is otherwise unknown. A guard's
+/// predicate may change between two instructions; the checker does not follow that, so that it may miss a conflict but
+/// invents none.
 impl Condition for Guard {
     fn excludes(&self, other: &Guard) -> bool {
         self.register < PT
@@ -29,15 +28,15 @@ impl Condition for Guard {
     }
 }
 
-/// A straight run of instructions, and what follows it.
+/// A basic block, and its successors.
 pub(crate) struct Block {
     pub(crate) first: u32,
     pub(crate) end: u32,
-    /// What may follow it.
+    /// The edges to its successors.
     next: Vec<Way>,
 }
 
-/// A way from the end of a block.
+/// An edge from the end of a block.
 #[derive(Clone, Copy)]
 struct Way {
     /// The first instruction of the block that it leads to.
@@ -45,28 +44,28 @@ struct Way {
     by: By,
 }
 
-/// How a way is taken.
+/// The kind of an edge.
 #[derive(Clone, Copy, PartialEq)]
 enum By {
-    /// No branch is taken.
+    /// Fall-through.
     Falling,
     Jump,
-    /// Back from a call: the state is forgotten.
+    /// Back from a call: the state is dropped.
     Return,
 }
 
-/// Predicates whose value is known on the way of a thread to a place: a branch on one tells it. Without it, the checker would
-/// follow ways that no thread takes where a condition is asked twice.
+/// Predicates whose value is known on the path of a thread to a place: a branch on one determines it. Without it, the
+/// checker would follow impossible paths where a condition is tested twice.
 #[derive(Clone, Copy, PartialEq, Default)]
 struct Known {
-    /// Bit n for Pn, which holds.
+    /// Bit n for Pn, which is true.
     holds: u8,
-    /// The same of those that do not.
+    /// Bit n for Pn, which is false.
     fails: u8,
 }
 
 impl Known {
-    /// What is known where two ways meet.
+    /// The facts that hold on both of two merging paths.
     fn common(self, other: Known) -> Known {
         Known { holds: self.holds & other.holds, fails: self.fails & other.fails }
     }
@@ -76,7 +75,7 @@ impl Known {
         (self.holds, self.fails) = (self.holds & others, self.fails & others);
     }
 
-    /// A guard was seen to hold, or not to.
+    /// A guard is known to be true, or to be false.
     fn learn(&mut self, guard: Guard, held: bool) {
         if guard.uniform || guard.register >= PT {
             return;
@@ -86,7 +85,7 @@ impl Known {
         *set |= 1 << guard.register;
     }
 
-    /// Whether a guard holds, if that is known.
+    /// The value of a guard, if it is known.
     fn of(self, guard: Guard) -> Option<bool> {
         if guard.uniform || guard.register >= PT {
             return None;
@@ -95,7 +94,7 @@ impl Known {
         (bit(self.holds) || bit(self.fails)).then(|| bit(self.holds) != guard.negated)
     }
 
-    /// Goes on behind an instruction.
+    /// Updates the facts after an instruction.
     fn pass(&mut self, step: &Step) {
         for access in &step.accesses {
             if let Access::Write { file: RegisterFile::Predicate, register, .. } = *access {
@@ -104,7 +103,7 @@ impl Known {
         }
     }
 
-    /// What is known on a way behind the last instruction of a block, `None` if no thread takes it.
+    /// The facts on an edge after the last instruction of a block, `None` if no thread takes it.
     fn along(mut self, way: Way, last: Option<&Step>) -> Option<Known> {
         let Some(last) = last.filter(|_| way.by != By::Return) else { return Some(Known::default()) };
         let (guard, jumps) = (last.instruction.guard, way.by == By::Jump);
@@ -119,14 +118,15 @@ impl Known {
     }
 }
 
-/// True for what leads a thread elsewhere, or ends it, where its guard holds.
+/// True for an instruction that diverts a thread, or ends it, where its guard is true.
 fn ends_thread_or_jumps(op: Op) -> bool {
     use Op::*;
     matches!(op, BRA | BRX | BRXU | JMP | JMX | JMXU | EXIT | RET | KILL)
 }
 
-/// Checks the scheduling control of all kernels of a file, and of functions with sections of their own. Hazards come sorted by kernel and place, each pair of
-/// places once for each register. Kernels of chips without latency facts are not checked.
+/// Checks the scheduling control of all kernels of a file, and of functions with sections of their own. Hazards come
+/// sorted by kernel and place, each pair of places once for each register. Kernels of chips without latency facts are
+/// not checked.
 pub fn lint(cubin: &Cubin) -> Vec<Hazard> {
     let Some(chip) = chip_of(cubin.sm, cubin.accelerated) else { return Vec::new() };
     let Some(model) = Model::of(chip) else { return Vec::new() };
@@ -141,7 +141,7 @@ pub fn lint(cubin: &Cubin) -> Vec<Hazard> {
     hazards
 }
 
-/// Registers beyond those that a launch allocates, where their number does not change on the way.
+/// Registers beyond those that a launch allocates, in kernels that do not change their number.
 fn check_registers(kernel: &Kernel, program: &Program, found: &mut BTreeSet<Hazard>) {
     let steps = || (0..).zip(&program.steps).filter_map(|(pc, step)| Some((pc, step.as_ref().ok()?)));
     if kernel.registers == 0 || steps().any(|(_, step)| step.instruction.op == Op::USETMAXREG) {
@@ -170,7 +170,7 @@ pub(crate) fn chip_of(sm: u16, accelerated: bool) -> Option<Chip> {
     format!("sm_{sm}{}", if accelerated { "a" } else { "" }).parse().ok()
 }
 
-/// The index that a branch operand names.
+/// The index of a branch operand.
 fn target(shape: WordShape, step: &Step, pc: u32) -> Option<u32> {
     step.instruction.operands.iter().find_map(|operand| match operand.kind {
         OperandKind::Target(distance) => shape.beginning_at(shape.end(pc) + distance),
@@ -178,7 +178,7 @@ fn target(shape: WordShape, step: &Step, pc: u32) -> Option<u32> {
     })
 }
 
-/// True if something else than the guard decides whether the instruction acts.
+/// True if an operand other than the guard decides whether the instruction acts.
 fn has_predicate(step: &Step) -> bool {
     step.instruction.operands.iter().any(|operand| match operand.kind {
         OperandKind::Pred(register) | OperandKind::UPred(register) => register != PT || operand.invert,
@@ -191,7 +191,7 @@ fn is_conditional(step: &Step) -> bool {
     !is_always(step.instruction.guard) || has_predicate(step)
 }
 
-/// The ways on from the last instruction of a block.
+/// The edges from the last instruction of a block.
 fn ways(shape: WordShape, kernel: &Kernel, step: &Step, pc: u32) -> Vec<Way> {
     use Op::*;
     let behind = |by: By| Way { to: pc + 1, by };
@@ -252,7 +252,7 @@ fn check(model: &Model, kernel: &Kernel, program: &Program, found: &mut BTreeSet
     let mut entries = blocks.keys().copied();
     loop {
         let Some(at) = work.pop() else {
-            // Code that only calls or unknown branches reach is entered with nothing under way.
+            // Code that is reached only by calls or unknown branches starts with nothing in flight.
             let Some(entry) = entries.by_ref().find(|entry| !states.contains_key(entry)) else { break };
             states.insert(entry, (Tracker::new(), Known::default()));
             work.push(entry);
@@ -310,7 +310,7 @@ fn check(model: &Model, kernel: &Kernel, program: &Program, found: &mut BTreeSet
             }
         }
     }
-    // Distances depend on the way; the worst of each pair is kept.
+    // Distances depend on the path; the worst of each pair is kept.
     let mut worst: BTreeMap<(u32, u32, HazardKind, u8), Hazard> = BTreeMap::new();
     for hazard in std::mem::take(found) {
         let key = (hazard.pc, hazard.other, hazard.kind, hazard.register);

@@ -1,4 +1,4 @@
-//! Running a launch: clusters one after the other, the warps of a cluster side by side in a fixed order.
+//! Running a launch: clusters one after the other, the warps of a cluster interleaved in a fixed order.
 
 use crate::block::Block;
 use crate::cluster::{Cluster, meet};
@@ -28,7 +28,7 @@ use oriole_tensor_memory::TensorMemory;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Lanes exclude each other if none is in both sets.
+/// Lane masks exclude each other if they are disjoint.
 impl Condition for u32 {
     fn excludes(&self, other: &u32) -> bool {
         self & other == 0
@@ -42,25 +42,25 @@ impl Condition for u32 {
 /// Most threads of a block.
 const MOST_THREADS: u32 = 1024;
 
-/// Most threads of a block in each direction, and most blocks of a grid.
+/// Most threads of a block in each dimension, and most blocks of a grid.
 const MOST_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MOST_GRID: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];
 
 /// Most blocks of a cluster.
 const MOST_CLUSTER: u64 = 16;
 
-/// Local memory that a thread with calls has beyond what the file states, in bytes.
+/// Local memory that a thread with calls has beyond the file's statement, in bytes.
 const UNKNOWN_STACK: u32 = 0x10000;
 /// The general register that is the stack pointer, by convention.
 const STACK_POINTER: u8 = 1;
 
-/// Cycles that a function of the driver takes, at a guess.
+/// Estimated cycles of a driver function.
 const DRIVER_CYCLES: u64 = 500;
 
 /// Most bytes of local memory that a thread may have.
 const MOST_LOCAL: u32 = 512 << 10;
 
-/// Runs a kernel of a cubin. What goes wrong is in the outcome, with all buffers as they were then.
+/// Runs a kernel of a cubin. Faults are in the outcome, with all buffers at that moment.
 pub fn run(cubin: &Cubin, launch: &Launch) -> Outcome {
     match Machine::new(cubin, launch) {
         Ok(mut machine) => {
@@ -74,10 +74,10 @@ pub fn run(cubin: &Cubin, launch: &Launch) -> Outcome {
     }
 }
 
-/// Time of a warp that runs: what is under way, and when scoreboards clear.
+/// Time of a running warp: results in flight, and the times when scoreboards clear.
 struct Timing {
     tracker: Tracker<u32>,
-    /// Results held back, if they are to come late.
+    /// Delayed results, if they are to come late.
     late: Option<Late>,
     clears: [u64; 6],
     /// Lanes that took part in the last write of each uniform register, and of each uniform predicate.
@@ -85,7 +85,7 @@ struct Timing {
     predicate_writers: [u32; PT as usize],
 }
 
-/// What the machine and the kernel's own directives allow of grids and blocks.
+/// Limits of the hardware and of the kernel's own directives on grids and blocks.
 fn check_shape(launch: &Launch, bound: Bound) -> Result<(), Fault> {
     let (grid, block) = (launch.grid, launch.block);
     let within = |sizes: [u32; 3], most: [u32; 3]| sizes.iter().zip(most).all(|(&size, most)| size <= most);
@@ -99,7 +99,7 @@ fn check_shape(launch: &Launch, bound: Bound) -> Result<(), Fault> {
     }
     let volume = |sizes: [u32; 3]| sizes.iter().map(|&size| u64::from(size)).fold(1, u64::saturating_mul);
     match bound {
-        // Only the product counts.
+        // Only the number of threads counts.
         Bound::AtMost(most) if threads > volume(most) => {
             Err(Fault::Launch(format!("blocks {block:?} for a kernel with `.maxntid` {most:?}")))
         }
@@ -110,7 +110,7 @@ fn check_shape(launch: &Launch, bound: Bound) -> Result<(), Fault> {
     }
 }
 
-/// What the chip and the kernel let begin; bytes of shared memory of a block.
+/// Checks launch limits of chip and kernel; returns the bytes of shared memory of a block.
 pub(crate) fn fits(chip: Chip, limits: Limits, launch: &Launch, kernel: &Kernel) -> Result<u32, Fault> {
     check_shape(launch, kernel.bound)?;
     check_registers(chip, launch, kernel)?;
@@ -139,7 +139,7 @@ fn check_registers(chip: Chip, launch: &Launch, kernel: &Kernel) -> Result<(), F
     }
 }
 
-/// The blocks of a cluster: what the kernel asks for, or else the launch; one block if neither does.
+/// The blocks of a cluster: from the kernel, or else from the launch; one block if neither states it.
 fn cluster_shape(launch: &Launch, kernel: &Kernel) -> Result<[u32; 3], Fault> {
     if let (Some(required), Some(given)) = (kernel.cluster_size, launch.cluster)
         && required != given
@@ -160,7 +160,7 @@ fn cluster_shape(launch: &Launch, kernel: &Kernel) -> Result<[u32; 3], Fault> {
     Ok(shape)
 }
 
-/// An argument that the launch gets back.
+/// An argument that is returned after the launch.
 #[derive(Clone, Copy)]
 enum Kept {
     /// A range of global memory.
@@ -169,11 +169,11 @@ enum Kept {
     Object(usize),
 }
 
-/// The arguments of a launch in the machine's memory.
+/// The arguments of a launch in the simulated memory.
 struct Arguments {
     /// The bytes of the parameters in bank 0.
     parameters: Vec<u8>,
-    /// What is given back at the end.
+    /// Data to return at the end.
     kept: Vec<Kept>,
     /// The handles of textures, samplers and surfaces among them, by the symbols of the parameters.
     handles: BTreeMap<usize, u64>,
@@ -245,8 +245,8 @@ fn place_arguments(launch: &Launch, kernel: &Kernel, global: &mut Global) -> Res
     Ok(Arguments { parameters, kept, handles })
 }
 
-/// Bytes of local memory of a thread. The file states what a kernel needs that calls nothing; recursion needs what the
-/// caller grants.
+/// Bytes of local memory of a thread. The file states the size for a kernel without calls; recursion needs the size
+/// that the caller grants.
 fn local_bytes(kernel: &Kernel, program: &Program) -> Result<u32, Fault> {
     let stack = kernel.stack_size.unwrap_or(0);
     if stack > MOST_LOCAL {
@@ -254,14 +254,14 @@ fn local_bytes(kernel: &Kernel, program: &Program) -> Result<u32, Fault> {
     }
     let steps = || (0..kernel.code.len()).filter_map(|at| program.get(at));
     let calls = steps().any(|step| matches!(step.instruction.op, Op::CALL));
-    // The stack pointer is loaded, and the frame is taken. What is taken beyond that depends on the data.
+    // The stack pointer is loaded, and the frame is allocated. Further allocations depend on the data.
     let moves = steps().filter(|step| first_register(step) == Some(STACK_POINTER)).count();
     let unknown = calls || moves > 1 + usize::from(stack > 0);
     let stack = stack.next_multiple_of(16);
     Ok(if unknown || kernel.stack_size.is_none() { stack + UNKNOWN_STACK } else { stack })
 }
 
-/// The first general register that an instruction names: the one that it writes, if it writes one.
+/// The first general register that an instruction names: its destination, if it has one.
 fn first_register(step: &Step) -> Option<u8> {
     step.instruction.operands.iter().find_map(|operand| match operand.kind {
         OperandKind::Reg(register) => Some(register),
@@ -269,7 +269,7 @@ fn first_register(step: &Step) -> Option<u8> {
     })
 }
 
-/// Hazards that have been noted: both places, the kind, the register.
+/// Hazards that have been recorded: both places, the kind, the register.
 type Seen = BTreeSet<(u32, u32, HazardKind, u8)>;
 
 struct Machine<'a> {
@@ -280,7 +280,7 @@ struct Machine<'a> {
     model: &'static Model,
     launch_context: LaunchContext,
     global: Global,
-    /// What the launch gets back, in order.
+    /// Data to return to the launch, in order.
     kept: Vec<Kept>,
     shared_size: u32,
     local_size: u32,
@@ -406,7 +406,7 @@ impl<'a> Machine<'a> {
         Running { timing, block, schedulers: [0; 4] }
     }
 
-    /// Runs the blocks of a cluster side by side.
+    /// Runs the blocks of a cluster interleaved.
     fn run_cluster(&mut self, number: u64, waiting: &mut std::ops::Range<u64>) -> Result<(), Error> {
         let shape = self.launch_context.cluster;
         let first = first_block(&self.launch_context, number);
@@ -429,7 +429,7 @@ impl<'a> Machine<'a> {
             blocks.for_each(|(rank, shared)| prepare_for_pairs(rank, shared));
         }
         loop {
-            // The warp that is furthest behind in time goes first; of equals the lowest number.
+            // The warp with the earliest time goes first; of equals the lowest index.
             let next = running.iter().enumerate().filter_map(|(at, one)| {
                 let (cycle, warp) = one.next()?;
                 Some((cycle, at, warp))
@@ -471,13 +471,13 @@ impl<'a> Machine<'a> {
         steps.any(|step| step.instruction.op == Op::UTCATOMSWS && step.instruction.mods.has(Mod::_2CTA))
     }
 
-    /// True if rules of copies and of products that read shared memory on their own are to be checked.
+    /// True if rules of copies and of asynchronous MMAs on shared memory are to be checked.
     fn has_copies(&self) -> bool {
         let mut steps = self.program.steps.iter().flatten();
         self.launch.options.check_hazards && steps.any(|step| is_asynchronous(step.instruction.op))
     }
 
-    /// Takes over what is wrong about copies.
+    /// Takes over the hazards of copies.
     fn note_transfers(&mut self, cluster: &mut Cluster, pc: u32) {
         for (race, other) in cluster.transfers.found.drain(..) {
             let kind = HazardKind::from(race);
@@ -497,7 +497,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// No thread can go on: where the first of a block stands.
+    /// No thread can continue: reports the place of the first one of a block.
     fn deadlock(&self, block: &Block) -> Error {
         let stuck = block.warps.iter().find(|warp| warp.live != 0);
         let shape = self.program.shape;
@@ -507,7 +507,7 @@ impl<'a> Machine<'a> {
         Error { fault: Fault::Deadlock, pc, block: block.index, thread }
     }
 
-    /// A block has ended and has columns of tensor memory left: the first one, and how many.
+    /// A block has exited with allocated columns of tensor memory: the first one, and their number.
     fn columns_kept(&self, block: &Block, first: u32, columns: u32) -> Error {
         let text = format!(
             "{columns} columns of tensor memory from column {first} on are not given back at the end"
@@ -610,7 +610,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Executes the function that the file does not define and that has this number among the symbols, in a group of a warp.
+    /// Executes a function that the file does not define, by the index of its symbol, in a group of a warp.
     fn step_outside(
         &mut self,
         running: &mut Running,
@@ -658,7 +658,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// The offset of the call that a lane is to go back behind, if there is such a place.
+    /// The offset of the call that a lane returns from, if there is such a place.
     fn caller(&self, warp: &Warp, lane: usize) -> Option<u32> {
         let [low, high] =
             [RETURN_ADDRESS, RETURN_ADDRESS + 1].map(|register| u64::from(warp.read(register)[lane]));
@@ -669,7 +669,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Notes conflicts at an offset as hazards, each once.
+/// Records conflicts at an offset as hazards, each once.
 fn reporter<'a>(
     hazards: &'a mut Vec<Hazard>,
     seen: &'a mut Seen,
@@ -684,7 +684,7 @@ fn reporter<'a>(
     }
 }
 
-/// A block that runs, with the time of its warps. They share four schedulers; each issues one instruction a cycle.
+/// A running block, with the time of its warps. They share four schedulers; each issues one instruction a cycle.
 struct Running {
     block: Block,
     timing: Vec<Timing>,
@@ -692,7 +692,7 @@ struct Running {
 }
 
 impl Running {
-    /// The warp that is furthest behind in time of those that can go on, with its time.
+    /// The ready warp with the earliest time, and that time.
     fn next(&self) -> Option<(u64, usize)> {
         let ready = |warp: &Warp| warp.groups.iter().any(|group| group.wait == Wait::Ready);
         let warps = self.block.warps.iter().enumerate().filter(|(_, warp)| ready(warp));
@@ -714,7 +714,7 @@ impl AsMut<Block> for Running {
 
 impl Timing {
     /// A uniform register belongs to the warp, not to a lane: a group that reads one must have taken part in writing
-    /// it, or it sees what another way through the code left there.
+    /// it, or it sees the value from another path.
     fn follow_uniform(&mut self, step: &Step, lanes: u32, mut report: impl FnMut((RegisterFile, u8))) {
         for access in &step.accesses {
             if let Access::Read { file, register, .. } = *access {
@@ -740,7 +740,7 @@ impl Timing {
     }
 }
 
-/// Moves the warp's clock: waits for scoreboards, then the stall; notes when this instruction's scoreboards clear.
+/// Advances the warp's clock: waits for scoreboards, then the stall; records when this instruction's scoreboards clear.
 fn advance(warp: &mut Warp, timing: &mut Timing, step: &Step) {
     let control = &step.instruction.control;
     for (scoreboard, &clear) in timing.clears.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Memories and the addresses by which threads reach them. Each buffer and each group of global variables is a
-//! range of its own with gaps around it, so that an access outside is seen.
+//! Memories and the addresses by which threads reach them. Each buffer and each group of global variables is a range of
+//! its own with gaps around it, so that an access outside is detected.
 
 use crate::heap::Heap;
 use crate::launch::Fault;
@@ -13,7 +13,7 @@ pub(crate) const LOCAL_WINDOW: u64 = 0x7f20 << 32;
 pub(crate) const PARAMETER_WINDOW: u64 = 0x7f30 << 32;
 /// Generic address of the user's constants.
 pub(crate) const CONSTANT_WINDOW: u64 = 0x7f40 << 32;
-/// Where the first global range lies.
+/// Address of the first global range.
 const GLOBAL_BASE: u64 = 0x7a00 << 32;
 /// Least distance between the end of one global range and the start of the next.
 const GAP: u64 = 0x10_0000;
@@ -28,7 +28,7 @@ pub(crate) struct Range {
 #[derive(Default)]
 pub(crate) struct Global {
     pub ranges: Vec<Range>,
-    /// What handles name.
+    /// The objects that handles name.
     pub objects: Vec<Opaque>,
     pub heap: Heap,
 }

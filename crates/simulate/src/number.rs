@@ -1,10 +1,9 @@
-//! Exact numbers between the machine's formats: every arithmetic result is first an exact value (or one that is
-//! odd where it is not exact) and is rounded once, in the mode that the instruction names.
+//! Exact arithmetic between floating-point formats: every result is first an exact value (or one rounded to odd) and is
+//! rounded once, in the mode that the instruction names.
 //!
-//! A sum or product of two values of up to 24 significant bits, or a fused one, fits a double up to one lost
-//! tail; setting the lowest bit when something was lost ("rounding to odd") makes the second rounding right,
-//! because a double has more than twice the bits of the narrow formats and two to spare. Nothing here knows of
-//! registers or instructions.
+//! A sum or product of two values of up to 24 significant bits, or an FMA, fits an f64 up to one lost tail. Setting the
+//! lowest bit when bits were lost ("rounding to odd") makes the second rounding correct, because an f64 has more than
+//! twice the bits of the narrow formats and two to spare. Nothing here knows of registers or instructions.
 
 /// A rounding direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,23 +23,23 @@ pub(crate) enum Round {
 pub(crate) struct Format {
     /// Bits of the significand with the hidden one.
     precision: u32,
-    /// Smallest exponent of a normal number.
+    /// Smallest exponent of a normal value.
     least: i32,
-    /// Largest exponent of a finite number.
+    /// Largest exponent of a finite value.
     greatest: i32,
     /// Bits of the encoding.
     width: u32,
     specials: Specials,
 }
 
-/// What the largest exponent is for.
+/// The use of the largest exponent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Specials {
     /// Infinities and NaN.
     All,
     /// There are no infinities; the largest significand is NaN.
     NotANumber,
-    /// Numbers alone.
+    /// Finite values only.
     None,
 }
 
@@ -52,7 +51,7 @@ pub(crate) const F32: Format =
     Format { precision: 24, least: -126, greatest: 127, width: 32, specials: Specials::All };
 pub(crate) const F64: Format =
     Format { precision: 53, least: -1022, greatest: 1023, width: 64, specials: Specials::All };
-/// Ten significand bits in the place of a single's.
+/// Ten significand bits in the layout of an f32.
 pub(crate) const TF32: Format =
     Format { precision: 11, least: -126, greatest: 127, width: 19, specials: Specials::All };
 pub(crate) const E5M2: Format =
@@ -66,7 +65,7 @@ pub(crate) const E2M3: Format =
 pub(crate) const E3M2: Format =
     Format { precision: 3, least: -2, greatest: 4, width: 6, specials: Specials::None };
 
-/// A finite number: sign, and significand times two to the exponent. A zero significand is a signed zero.
+/// A finite value: sign, and significand times two to the exponent. A zero significand is a signed zero.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Real {
     pub(crate) negative: bool,
@@ -98,7 +97,7 @@ impl Format {
         self.precision - 1
     }
 
-    /// The exponent of the smallest normal number.
+    /// The exponent of the smallest normal value.
     pub(crate) fn least_exponent(self) -> i32 {
         self.least
     }
@@ -130,7 +129,7 @@ impl Format {
         self.exponent_mask() << self.fraction_bits()
     }
 
-    /// The bits of the largest finite number.
+    /// The bits of the largest finite value.
     pub(crate) fn largest(self) -> u64 {
         match self.specials {
             Specials::All => self.infinity() - 1,
@@ -139,12 +138,12 @@ impl Format {
         }
     }
 
-    /// The bits of the NaN that arithmetic makes; a format without NaN has its largest number there.
+    /// The bits of the canonical NaN; a format without NaN has its largest value there.
     pub(crate) fn not_a_number(self) -> u64 {
         if self.width == 64 { 0xfff8_0000_0000_0000 } else { self.sign_bit() - 1 }
     }
 
-    /// What the bits mean.
+    /// The value of the bits.
     pub(crate) fn unpack(self, bits: u64) -> Value {
         let negative = bits & self.sign_bit() != 0;
         let magnitude = bits & (self.sign_bit() - 1);
@@ -166,8 +165,8 @@ impl Format {
         })
     }
 
-    /// The bits of a number rounded to this format. Too large a number becomes infinity or the largest finite one,
-    /// as the direction says; always the largest with `saturate`.
+    /// The bits of a value rounded to this format. Overflow gives infinity or the largest finite value, depending on
+    /// the direction; always the largest with `saturate`.
     pub(crate) fn round(self, real: Real, round: Round, saturate: bool) -> u64 {
         let sign = if real.negative { self.sign_bit() } else { 0 };
         if real.significand == 0 {
@@ -180,7 +179,7 @@ impl Format {
         let (kept, dropped, half) = if shift <= 0 {
             (u128::from(real.significand) << -shift, 0, 1)
         } else if shift > 64 {
-            // Less than half of the last place, but not nothing.
+            // Less than half of the last place, but nonzero.
             (0, 1, 4)
         } else {
             let wide = u128::from(real.significand);
@@ -193,7 +192,7 @@ impl Format {
             Round::Up => dropped != 0 && !real.negative,
         };
         let kept = (kept + u128::from(up)) as u64;
-        // Adding the fraction to the exponent field lets a carry move on by itself.
+        // Adding the fraction to the exponent field lets a carry propagate.
         let hidden = 1u64 << self.fraction_bits();
         let magnitude = if kept < hidden {
             kept
@@ -212,12 +211,12 @@ impl Format {
         if saturate || !to_infinity { sign | self.largest() } else { sign | self.too_large() }
     }
 
-    /// The bits of what stands for a number that is too large: the largest one where there is nothing else.
+    /// The bits for overflow: infinity, or the largest value in a format without it.
     fn too_large(self) -> u64 {
         if self.specials == Specials::All { self.infinity() } else { self.sign_bit() - 1 }
     }
 
-    /// A value in this format. With `saturate` infinities become the largest finite number.
+    /// A value in this format. With `saturate` infinities become the largest finite value.
     pub(crate) fn pack(self, value: Value, round: Round, saturate: bool) -> u64 {
         match value {
             Value::NotANumber => self.not_a_number(),
@@ -229,13 +228,13 @@ impl Format {
         }
     }
 
-    /// True if the bits are a subnormal number.
+    /// True if the bits are a subnormal value.
     pub(crate) fn is_subnormal(self, bits: u64) -> bool {
         let magnitude = bits & (self.sign_bit() - 1);
         magnitude != 0 && magnitude >> self.fraction_bits() == 0
     }
 
-    /// The bits with a subnormal number replaced by the zero of its sign.
+    /// The bits, with a subnormal replaced by the zero of its sign.
     pub(crate) fn flush(self, bits: u64) -> u64 {
         if self.is_subnormal(bits) { bits & self.sign_bit() } else { bits }
     }
@@ -245,7 +244,7 @@ impl Format {
         matches!(self.unpack(bits), Value::NotANumber)
     }
 
-    /// The value as a double, exactly: every narrower format fits.
+    /// The value as an f64, exactly: every narrower format fits.
     pub(crate) fn to_f64(self, bits: u64) -> f64 {
         match self.width {
             64 => f64::from_bits(bits),
@@ -254,13 +253,13 @@ impl Format {
         }
     }
 
-    /// A double that is exact or odd, rounded to this format.
+    /// An f64 that is exact or rounded to odd, rounded to this format.
     pub(crate) fn of_f64(self, value: f64, round: Round) -> u64 {
         self.pack(F64.unpack(value.to_bits()), round, false)
     }
 }
 
-/// The sum as a double with its lowest bit set where it is not exact.
+/// The sum as an f64 rounded to odd.
 fn add_odd(a: f64, b: f64) -> f64 {
     let sum = a + b;
     if !sum.is_finite() {
@@ -272,7 +271,7 @@ fn add_odd(a: f64, b: f64) -> f64 {
     if error == 0.0 || sum.to_bits() & 1 == 1 {
         return sum;
     }
-    // An even neighbour was chosen; the odd one lies on the side of the error.
+    // An even neighbour was chosen; the odd one is on the side of the error.
     let bits = sum.to_bits();
     let away = (error > 0.0) == (sum > 0.0);
     f64::from_bits(if away { bits + 1 } else { bits - 1 })
@@ -307,7 +306,7 @@ fn finish(format: Format, sum: f64, a: f64, b: f64, round: Round) -> u64 {
     if sum.is_nan() {
         return format.not_a_number();
     }
-    // A sum of opposite numbers is zero with the sign of the direction.
+    // A sum of opposite values is a zero whose sign depends on the direction.
     if sum == 0.0 && a.is_sign_negative() != b.is_sign_negative() {
         return if round == Round::Down { format.sign_bit() } else { 0 };
     }

@@ -1,6 +1,6 @@
-//! What the operand cache of a warp holds, as strictly as the flags allow: an entry is taken to live until an
-//! instruction reads the same slot and bank, whether the warp's turn ends before or not. Where a register was
-//! overwritten in between, the reader gets the old value.
+//! The operand cache of a warp, modelled as strictly as the flags allow: an entry lives until an instruction reads the
+//! same slot and bank, whether another warp issues in between or not. Where a register was overwritten in between, the
+//! reader gets the old value.
 
 use crate::program::Step;
 use oriole_latency::{CACHE_SLOTS, Model, banks, is_branch_like, operand_cache};
@@ -39,7 +39,7 @@ pub(crate) fn sources(model: &Model, form: &Form, instruction: &Instruction) -> 
     list
 }
 
-/// A register kept for the next instruction.
+/// A cached register.
 #[derive(Clone, Copy, PartialEq)]
 struct Kept {
     first: u8,
@@ -48,15 +48,14 @@ struct Kept {
     overwritten: bool,
 }
 
-/// The entries: by unit (64-bit floating or not), slot and bank.
+/// The entries: by unit (64-bit floating-point or not), slot and bank.
 #[derive(Clone, PartialEq, Default)]
 pub(crate) struct OperandCache {
     entries: [[[Option<Kept>; 2]; CACHE_SLOTS]; 2],
 }
 
 impl OperandCache {
-    /// Issues an instruction; reports each register that is read as it was before it was overwritten, with the place
-    /// that kept it.
+    /// Issues an instruction; reports each stale read of the cache, with the place that filled the entry.
     pub(crate) fn issue(&mut self, step: &Step, pc: u32, mut report: impl FnMut(u8, u32)) {
         for source in &step.cached {
             let entries = &mut self.entries[usize::from(source.double)][source.slot];

@@ -1,4 +1,5 @@
-//! Which distances of a chip's latency tables the code of a file depends on, and how often: a guess matters where code meets it.
+//! Distances of a chip's latency tables that the code of a file depends on, with counts: a guess matters where code
+//! depends on it.
 
 use crate::lint::{blocks, chip_of};
 use crate::program::{Program, Step};
@@ -7,15 +8,15 @@ use oriole_latency::{Class, Listed, Model};
 use oriole_sass::{Access, RegisterFile, ResultPart};
 use std::collections::{BTreeMap, HashMap};
 
-/// The last writer of a register within a block, and whether what it wrote was read since.
+/// The last writer of a register within a block, and whether its result was read since.
 struct Writer {
     class: Class,
     part: ResultPart,
     read: bool,
 }
 
-/// How often each pair of groups is a dependence within a block: a result of fixed latency and each of its readers, or two
-/// writers with no reader between. Empty for chips without latency facts.
+/// Number of dependences within a block for each pair of groups: a result of fixed latency and each of its readers, or
+/// two writers with no reader between. Empty for chips without latency facts.
 pub fn pairs(cubin: &Cubin) -> BTreeMap<Listed, u64> {
     let mut counts = BTreeMap::new();
     let Some(chip) = chip_of(cubin.sm, cubin.accelerated) else { return counts };

@@ -1,10 +1,10 @@
-//! Lanes that took different ways out of one instruction and may come back at different times: a call whose target differs
-//! between them, a return of some of them. Nothing on the way back brings them together, so that whoever lets the whole warp
-//! act at once has to see to it that the whole warp is there.
+//! Divergent lanes that left one instruction in different directions and may come back at different times: a call with
+//! different targets, a return of some lanes. Nothing on the way back reconverges them, so that code in which the whole
+//! warp acts at once has to reconverge it first.
 
 use oriole_sass::{Instruction, Op, OperandKind, register::PT};
 
-/// Lanes that have been apart since an instruction.
+/// Lanes that have been divergent since an instruction.
 #[derive(Clone, Copy)]
 struct Parting {
     lanes: u32,
@@ -12,12 +12,12 @@ struct Parting {
     at: u32,
 }
 
-/// The partings of a warp that are still to be made good. No one of them is a part of another.
+/// The unresolved divergences of a warp. No one of them is a subset of another.
 #[derive(Clone, Default)]
 pub(crate) struct Partings(Vec<Parting>);
 
 impl Partings {
-    /// Lanes go different ways from the instruction at an index.
+    /// Lanes diverge at the instruction at an index.
     pub(crate) fn part(&mut self, lanes: u32, at: u32) {
         if self.0.iter().any(|known| lanes & !known.lanes == 0) {
             return;
@@ -26,12 +26,12 @@ impl Partings {
         self.0.push(Parting { lanes, at });
     }
 
-    /// These are the groups of lanes that run together now, of those that live.
+    /// The groups of lanes that run together now, of the live ones: divergences within one group end.
     pub(crate) fn meet(&mut self, groups: impl Iterator<Item = u32> + Clone, live: u32) {
         self.0.retain(|known| !groups.clone().any(|group| known.lanes & live & !group == 0));
     }
 
-    /// These lanes have waited for each other, or know that they are alone.
+    /// These lanes have synchronized, or know that they are alone.
     pub(crate) fn settle(&mut self, lanes: u32) {
         for known in &mut self.0 {
             known.lanes &= !lanes;
@@ -39,14 +39,14 @@ impl Partings {
         self.0.retain(|known| known.lanes.count_ones() > 1);
     }
 
-    /// The index of the instruction that parted some of these lanes from others that live.
+    /// The index of the instruction at which some of these lanes diverged from other live ones.
     pub(crate) fn missing(&self, group: u32, live: u32) -> Option<u32> {
         let parted = |known: &&Parting| known.lanes & group != 0 && known.lanes & live & !group != 0;
         self.0.iter().find(parted).map(|known| known.at)
     }
 }
 
-/// True if the lanes of a warp execute the instruction together, and what it gives depends on who is there.
+/// True if the lanes of a warp execute the instruction together, and its result depends on the set of lanes.
 pub(crate) fn acts_together(instruction: &Instruction) -> bool {
     use Op::*;
     matches!(
@@ -76,7 +76,7 @@ pub(crate) fn acts_together(instruction: &Instruction) -> bool {
     )
 }
 
-/// True if it asks which lanes are there: a vote on what holds always.
+/// True if it queries the set of lanes: a vote on a constant true predicate.
 pub(crate) fn asks_who_is_there(instruction: &Instruction) -> bool {
     matches!(instruction.op, Op::VOTE | Op::VOTEU)
         && instruction.operands.last().is_some_and(|voted| {

@@ -1,5 +1,5 @@
-//! Registers of products of a warp group that are under way: results that are not there before their group is waited for,
-//! and left factors that are still read. No scoreboard tells of them; `WARPGROUP.DEPBAR` waits for groups.
+//! Registers of MMAs of a warp group in flight: results that are invalid before the wait for their group, and left
+//! factors that are still read. No scoreboard covers them; `WARPGROUP.DEPBAR` waits for groups.
 
 use crate::launch::HazardKind;
 use crate::program::Step;
@@ -10,29 +10,29 @@ use oriole_sass::{Access, Mod, Op, OperandKind, RegisterFile, Symbol};
 /// More groups than a wait can name.
 const MANY: u8 = 8;
 
-/// A general register of a product.
+/// A general register of an MMA.
 #[derive(Clone, Copy, PartialEq)]
 struct Entry {
     register: u8,
-    /// Where the product is.
+    /// The place of the MMA.
     pc: u32,
     /// It is a result; else it is read.
     result: bool,
-    /// Groups closed since, that of the product included; 0 while it is open.
+    /// Number of groups closed since, the MMA's own included; 0 while that is open.
     closed: u8,
 }
 
-/// The registers of all products under way.
+/// The registers of all MMAs in flight.
 #[derive(Clone, PartialEq, Default)]
 pub(crate) struct Products {
     entries: Vec<Entry>,
-    /// Registers that something else than a product wrote since the last `WARPGROUP.ARRIVE`, each with the place; none
+    /// Registers that instructions other than MMAs wrote since the last `WARPGROUP.ARRIVE`, each with the place; `None`
     /// before the first one.
     since_fence: Option<Vec<(u8, u32)>>,
 }
 
 impl Products {
-    /// An instruction: what it must not touch is reported, what it begins or waits for is noted.
+    /// An instruction: reports conflicting accesses, and records MMAs and waits.
     pub(crate) fn issue(&mut self, step: &Step, pc: u32, report: &mut impl FnMut(Conflict)) {
         let product = step.class == Class::Group;
         self.follow_fence(step, pc, product, report);
@@ -58,7 +58,7 @@ impl Products {
         }
     }
 
-    /// A product sees what was written before the last fence.
+    /// An MMA sees registers that were written before the last fence.
     fn follow_fence(&mut self, step: &Step, pc: u32, product: bool, report: &mut impl FnMut(Conflict)) {
         if step.instruction.op == Op::WARPGROUP && step.instruction.mods.has(Mod::ARRIVE) {
             self.since_fence = Some(Vec::new());
@@ -89,7 +89,7 @@ impl Products {
             return;
         }
         for entry in self.entries.iter().filter(|entry| entry.register == register) {
-            // Products add to the results of those before them, one after the other.
+            // MMAs accumulate to the results of earlier ones, in order.
             let kind = match access {
                 Access::Read { slot: Slot::Accumulator, .. } | Access::Write { .. } if product => continue,
                 Access::Read { .. } if entry.result => HazardKind::ReadWithoutWait,
@@ -115,7 +115,7 @@ impl Products {
         }
     }
 
-    /// Joins the state of another way to the same place. True if something was added.
+    /// Merges the state of another path to the same place. True if it changed.
     pub(crate) fn merge(&mut self, other: &Products) -> bool {
         let mut changed = false;
         for &(register, pc) in other.since_fence.iter().flatten() {

@@ -9,20 +9,19 @@ use oriole_sass::info::Queue;
 use oriole_sass::register::PT;
 use oriole_sass::{Access, DecodeError, Guard, Instruction, Op, RegisterFile};
 
-/// Where variable-latency instructions finish in the order of issue among themselves.
+/// The completion order of variable-latency instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Completion {
     /// In a unit that several opcodes share.
     Unit(Queue),
-    /// Each opcode for itself.
+    /// In order for each opcode.
     Own(Op),
 }
 
 impl Completion {
-    /// True if an instruction of this queue, once its scoreboard clears, tells that earlier ones of the other queue are
-    /// through as well. All of these go one way to the shared memory and come back in order: mature code waits for a
-    /// constant load, a special register, a barrier in shared memory or an atomic behind a shared load in place of the
-    /// load itself.
+    /// True if the scoreboard of an instruction of this queue also covers earlier ones of the other queue. All of these
+    /// go one way to the shared memory and come back in order: ptxas waits for a constant load, a special register, an
+    /// mbarrier or an atomic after a shared load instead of the load itself.
     pub(crate) fn vouches_for(self, earlier: Completion) -> bool {
         use Op::*;
         let behind_shared = matches!(
@@ -34,22 +33,22 @@ impl Completion {
     }
 }
 
-/// Units whose instructions read their operands in the order of issue among themselves.
+/// Units whose instructions read their operands in order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum ReadQueue {
     /// Memory of all spaces.
     Memory,
     /// Transcendental functions and conversions.
     Special,
-    /// The 64-bit floating unit.
+    /// The 64-bit floating-point unit.
     Double,
     /// Textures and surfaces.
     Texture,
-    /// Each opcode for itself.
+    /// In order for each opcode.
     Own(Op),
 }
 
-/// An instruction with what scheduling needs to know of it.
+/// An instruction with its scheduling facts.
 pub(crate) struct Step {
     pub instruction: Instruction,
     pub class: Class,
@@ -58,12 +57,12 @@ pub(crate) struct Step {
     pub queue: Completion,
     pub read_queue: ReadQueue,
     pub accesses: Vec<Access>,
-    /// What goes through the operand cache.
+    /// The sources that go through the operand cache.
     pub cached: Vec<Source>,
 }
 
 impl Step {
-    /// A general register beyond so many that the instruction names.
+    /// A general register beyond `count` that the instruction names.
     pub(crate) fn beyond(&self, count: u32) -> Option<u8> {
         self.accesses.iter().find_map(|access| match *access {
             Access::Read { file: RegisterFile::General, register, .. }
@@ -75,14 +74,14 @@ impl Step {
     }
 }
 
-/// A decoded kernel; a word that is no instruction is an error only when it is executed.
+/// A decoded kernel; an undecodable word is an error only when it is executed.
 pub(crate) struct Program {
-    /// The shape of its words.
+    /// The layout of its words.
     pub shape: WordShape,
     pub steps: Vec<Result<Step, DecodeError>>,
 }
 
-/// Where an instruction completes in the order of issue.
+/// The completion order of an opcode.
 pub(crate) fn queue(op: Op) -> Completion {
     match op.info().queue {
         Queue::Own => Completion::Own(op),

@@ -1,6 +1,6 @@
-//! What a texture unit makes of coordinates: which texels a fetch reads, and how it weighs them.
+//! The texture unit: the texels that a fetch reads, and their weights.
 //!
-//! Places are numbers with 8 fractional bits, as the published description of the unit has them; sums are exact.
+//! Places have 8 fractional bits, as in the published description of the unit; sums are exact.
 
 use crate::number::F16;
 use oriole_chip::texture::{AddressMode, Element, Sampler, Texture};
@@ -9,12 +9,12 @@ use oriole_chip::texture::{AddressMode, Element, Sampler, Texture};
 const FRACTION: u32 = 8;
 const ONE: i64 = 1 << FRACTION;
 
-/// Where a fetch reads.
+/// The point of a fetch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Point {
-    /// In texels, with fractions, or as a part of the size.
+    /// In texels, with fractions, or normalized to the size.
     pub at: [f32; 3],
-    /// How many of them count.
+    /// Number of valid coordinates.
     pub dimensions: usize,
     pub layer: u32,
     pub offset: [i32; 3],
@@ -59,12 +59,12 @@ impl Component {
     }
 }
 
-/// True if components read as numbers with a fraction.
+/// True if components read as fractional values.
 fn reads_numbers(texture: &Texture) -> bool {
     texture.element.is_float() || (texture.fractions && texture.element.bytes() < 4)
 }
 
-/// The texel that an index means; `None` is the border.
+/// The texel at an index; `None` is the border.
 fn fold(index: i64, size: u32, mode: AddressMode) -> Option<u32> {
     let size = i64::from(size);
     let within = match mode {
@@ -80,7 +80,7 @@ fn fold(index: i64, size: u32, mode: AddressMode) -> Option<u32> {
     Some(within as u32)
 }
 
-/// Components of one texel; `None` is what it lacks, and all of them outside of the texture.
+/// Components of one texel; `None` for missing components, and for all of them outside of the texture.
 fn texel(
     texture: &Texture,
     level: u32,
@@ -101,13 +101,13 @@ fn texel(
     })
 }
 
-/// The words that a fetch gives: zeros outside of the texture, and for what a texel lacks, the fourth component too.
+/// The words that a fetch gives: zeros outside of the texture and for missing components, the fourth one included.
 fn words(found: [Option<Component>; 4]) -> [u32; 4] {
     found.map(|component| component.map_or(0, Component::word))
 }
 
-/// Reads the texel with this number in each direction. A level that the texture does not have reads as zeros; a place or a
-/// layer that it does not have does so too, or stands for the nearest one that it has.
+/// Reads the texel at integer coordinates. A missing level reads as zeros; a place or a layer outside does so too, or
+/// is clamped to the nearest one.
 pub(crate) fn load(
     texture: &Texture,
     at: [i64; 3],
@@ -125,14 +125,14 @@ pub(crate) fn load(
     words(texel(texture, level, layer, index, sample.min(texture.samples.saturating_sub(1))))
 }
 
-/// The place of a coordinate in texels, in units of 1/256; beyond all numbers of texels it stays where it is.
+/// The place of a coordinate in texels, in units of 1/256; a place beyond all texels is not rounded.
 fn place(point: &Point, sampler: &Sampler, axis: usize, size: u32) -> f64 {
     let scale = if sampler.normalized { f64::from(size) } else { 1.0 };
     let place = f64::from(point.at[axis]) * scale + f64::from(point.offset[axis]);
     if place.is_nan() { 0.0 } else { place.clamp(-1e9, 1e9) }
 }
 
-/// How indices outside are read: repetition is for coordinates from 0 to 1 only.
+/// The address mode for outside indices: repetition is for coordinates from 0 to 1 only.
 fn mode(sampler: &Sampler, axis: usize) -> AddressMode {
     match sampler.address[axis] {
         AddressMode::Wrap | AddressMode::Mirror if !sampler.normalized => AddressMode::Clamp,
@@ -142,7 +142,7 @@ fn mode(sampler: &Sampler, axis: usize) -> AddressMode {
 
 fn level_of(texture: &Texture, level: f32) -> u32 {
     let last = texture.levels.saturating_sub(1);
-    // The nearest one; no number of levels is near the largest float.
+    // The nearest level; the bound is for very large floats.
     let nearest = (level + 0.5).floor();
     if nearest > 0.0 { (nearest as u32).min(last) } else { 0 }
 }
@@ -195,7 +195,7 @@ pub(crate) fn sample(texture: &Texture, sampler: &Sampler, point: &Point) -> [u3
     sums.map(|sum| (sum as f32).to_bits())
 }
 
-/// One component of the four texels around a point: against the clock, from the one at the lower left on.
+/// One component of the four texels around a point: counterclockwise, from the one at the lower left on.
 pub(crate) fn gather(texture: &Texture, sampler: &Sampler, point: &Point, channel: usize) -> [u32; 4] {
     let size = texture.size_of(0);
     let corner = [0, 1].map(|axis| {
@@ -212,7 +212,7 @@ pub(crate) fn gather(texture: &Texture, sampler: &Sampler, point: &Point, channe
     })
 }
 
-/// The face of a cube that a direction points to, and where it meets the face, from 0 to 1.
+/// The face of a cube that a direction points to, and the point on the face, from 0 to 1.
 pub(crate) fn face(direction: [f32; 3]) -> (u32, [f32; 2]) {
     let [x, y, z] = direction.map(f64::from);
     let (face, major, across, down) = if x.abs() >= y.abs() && x.abs() >= z.abs() {

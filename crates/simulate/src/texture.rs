@@ -1,9 +1,9 @@
-//! Registers of texture and surface instructions: how many coordinates, levels, offsets and texels there are.
+//! Registers of texture and surface instructions: the numbers of coordinates, levels, offsets and texels.
 //!
-//! It is part of the checker's own account. Coordinates come first, then what else a fetch asks for. With `.SCR` the
-//! first operand holds the first half of them, rounded up, and the second the others; without it the first operand holds the
-//! coordinates and the second what else there is. Of the texels two are in the last destination, the others in the first.
-//! Where a form was not seen in code of another compiler the larger number is given.
+//! This is part of the checker's own model. Coordinates come first, then the extras of a fetch. With `.SCR` the first
+//! operand holds the first half of them, rounded up, and the second the others; without it the first operand holds the
+//! coordinates and the second the extras. Of the texels two are in the last destination, the others in the first. For a
+//! form that was not seen in ptxas's code the larger number is returned.
 
 use oriole_sass::{Mod, Mods, Op, Operand, OperandKind};
 
@@ -26,7 +26,7 @@ fn is_layered(all: &[Operand]) -> bool {
     )
 }
 
-/// Registers of source number `index` of a fetch.
+/// Registers of the source operand `index` of a fetch.
 pub(crate) fn source(op: Op, mods: &Mods, all: &[Operand], index: usize) -> u8 {
     const MOST: u8 = 4;
     let given = |list: &[Mod]| list.iter().filter(|&&m| mods.has(m)).count() as u8;
@@ -41,7 +41,7 @@ pub(crate) fn source(op: Op, mods: &Mods, all: &[Operand], index: usize) -> u8 {
     }
     let Some(coordinates) = coordinates(all) else { return MOST };
     let others = match op {
-        // Offsets share a register with the layer; two derivatives for each coordinate that is no layer.
+        // Offsets share a register with the layer; two derivatives for each coordinate that is not a layer.
         Op::TXD => {
             let layer = is_layered(all);
             return if index == 0 {
@@ -68,7 +68,7 @@ pub(crate) fn results(mods: &Mods, all: &[Operand]) -> [u8; 2] {
         _ => None,
     });
     let texels = mask.filter(|&mask| mask != 0).unwrap_or(15).count_ones() as u8;
-    // Two halves share a register.
+    // Two f16 share a register.
     let each = if mods.has(Mod::F16) { 2 } else { 1 };
     [texels.saturating_sub(2).div_ceil(each), texels.min(2).div_ceil(each)]
 }
@@ -86,12 +86,12 @@ pub(crate) fn surface_address(mods: &Mods) -> u8 {
     rows.iter().find(|row| mods.has(row.0)).map_or(4, |row| row.1)
 }
 
-/// Registers of what is combined with an element of a surface.
+/// Registers of the operand of a surface reduction.
 pub(crate) fn surface_operand(mods: &Mods) -> u8 {
     if [Mod::U64, Mod::S64, Mod::SD64].iter().any(|&m| mods.has(m)) { 2 } else { 1 }
 }
 
-/// Registers of the data of a surface: of bytes as many as the size says, of texels as many as there are components.
+/// Registers of the data of a surface: for bytes by their size, for texels by their number of components.
 pub(crate) fn surface_data(mods: &Mods) -> u8 {
     let rows = [(Mod::_128, 4), (Mod::_64, 2), (Mod::R, 1), (Mod::RG, 2)];
     rows.iter().find(|row| mods.has(row.0)).map_or(if mods.has(Mod::D) { 1 } else { 4 }, |row| row.1)
@@ -109,7 +109,7 @@ mod tests {
         (results(mods, all), [0, 1].map(|index| source(instruction.op, mods, all, index)))
     }
 
-    /// Fetches as another compiler writes them, with the registers that its code gives them.
+    /// Fetches as ptxas writes them, with the registers of its code.
     #[test]
     fn registers_of_fetches() {
         assert_eq!(widths("TEX.SCR.LL RZ, R11, R10, R0, 0x0, 0x58, 2D, 0x1"), ([0, 1], [2, 1]));

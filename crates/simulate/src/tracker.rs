@@ -1,6 +1,6 @@
-//! What is under way in a warp: results not yet visible, operands not yet read, scoreboards just set. The same
-//! bookkeeping serves the simulator, which knows the lanes of each access, and the static checker, which knows
-//! only guards.
+//! Operations in flight in a warp: results not yet visible, operands not yet read, scoreboards just set. The same
+//! bookkeeping serves the simulator, which knows the lanes of each access, and the static checker, which knows only
+//! guards.
 
 use crate::launch::HazardKind;
 use crate::operand_cache::OperandCache;
@@ -13,18 +13,19 @@ use oriole_latency::{
 use oriole_sass::info::Scoreboard;
 use oriole_sass::{Access, Op, OperandKind, RegisterFile};
 
-/// Under which condition an instruction acts.
+/// The condition under which an instruction acts.
 pub(crate) trait Condition: Copy + PartialEq {
     /// No lane can meet both conditions.
     fn excludes(&self, other: &Self) -> bool;
-    /// Whoever meets the other condition meets this one.
+    /// Every lane that meets the other condition meets this one.
     fn covers(&self, other: &Self) -> bool;
 }
 
 /// A register of any file.
 type Register = (RegisterFile, u8);
 
-/// The conditions of an instruction: under which it reads its guard, which is whenever it is reached, and under which it acts.
+/// The conditions of an instruction: under which it reads its guard, which is whenever it is reached, and under which
+/// it acts.
 #[derive(Clone, Copy)]
 pub(crate) struct Conditions<C> {
     pub reached: C,
@@ -32,7 +33,7 @@ pub(crate) struct Conditions<C> {
 }
 
 impl<C: Copy> Conditions<C> {
-    /// That of what is in a slot.
+    /// The condition of an access in a slot.
     fn of(&self, slot: Slot) -> C {
         match slot {
             Slot::Guard | Slot::UniformGuard => self.reached,
@@ -53,12 +54,12 @@ struct Fixed<C> {
     condition: C,
 }
 
-/// A register that waits for a scoreboard: a result to come, or an operand to be read.
+/// A register that a scoreboard protects: a result in flight, or an operand that is not read yet.
 #[derive(Clone, Copy, PartialEq)]
 struct Pending<C> {
     register: Register,
     pc: u32,
-    /// Scoreboards any of which tells that it is done, bit n for SBn.
+    /// Scoreboards, any of which signals that it is done, bit n for SBn.
     scoreboards: u8,
     queue: Completion,
     read_queue: ReadQueue,
@@ -86,14 +87,14 @@ pub(crate) struct Conflict {
     pub needed: u32,
 }
 
-/// Longest distance that any rule asks for, in cycles; older results need no watching.
+/// Longest distance of any rule, in cycles; older results need no tracking.
 const HORIZON: i64 = 40;
 
-/// Cycles after which any instruction may overwrite a fixed-latency result, matrix results apart.
+/// Cycles after which any instruction may overwrite a fixed-latency result, except for matrix results.
 const LONGEST_OVERWRITE: u8 = 6;
 
-/// Scoreboards may be waited for this many cycles after the instruction that sets them. A `DEPBAR` looks at them later
-/// than a control word does: mature code leaves no cycle between.
+/// Scoreboards may be waited for this many cycles after the instruction that sets them. A `DEPBAR` checks them later
+/// than a control word does: ptxas leaves no cycle between.
 const SET_TO_WAIT: i64 = 2;
 
 /// The state of a warp's registers in time.
@@ -104,17 +105,17 @@ pub(crate) struct Tracker<C> {
     results: Vec<Pending<C>>,
     operands: Vec<Pending<C>>,
     recent: Vec<Recent<C>>,
-    /// When and where each scoreboard was last set, if that was just before.
+    /// Time and place of the last set of each scoreboard, if that was just before.
     set: [Option<(i64, u32)>; 6],
     /// Operands kept for the next instruction.
     kept: OperandCache,
-    /// Products of warp groups under way.
+    /// MMAs of warp groups in flight.
     products: Products,
-    /// When and where each milestone was last.
+    /// Time and place of each milestone's last occurrence.
     milestones: [Option<(i64, u32)>; Milestone::COUNT],
 }
 
-/// Scoreboards that a `DEPBAR` waits for completely, and those it waits for in part.
+/// Scoreboards that a `DEPBAR` waits for completely, and those that it waits for partially.
 fn explicit_waits(step: &Step) -> (u8, u8) {
     let (mut full, mut partial) = (0, 0);
     if step.instruction.op == Op::DEPBAR {
@@ -133,14 +134,14 @@ fn explicit_waits(step: &Step) -> (u8, u8) {
     (full, partial)
 }
 
-/// True if an overwritten source of this kind is in danger until a scoreboard says that it was read.
+/// True if a source of this kind must not be overwritten until a scoreboard signals that it was read.
 fn is_read_late(step: &Step, file: RegisterFile, slot: Slot) -> bool {
     if !step.variable || slot == Slot::Guard || slot == Slot::UniformGuard {
         return false;
     }
     match file {
         RegisterFile::General => !matches!(step.class, Class::SpecialRegister | Class::Fence),
-        // The address of a barrier in shared memory is read at once, what is stored there is not.
+        // The address of an mbarrier is read at once, the stored data are not.
         RegisterFile::Uniform if step.class == Class::Sync => slot == Slot::Uniform,
         // Some read their address at once, and no compiler waits for that.
         RegisterFile::Uniform => {
@@ -150,7 +151,7 @@ fn is_read_late(step: &Step, file: RegisterFile, slot: Slot) -> bool {
     }
 }
 
-/// True where mature code waits for a result by the scoreboard of what is read: an atomic, and on sm_75 the question for the
+/// True where ptxas waits for a result by the scoreboard of the operands: an atomic, and on sm_75 the query for the
 /// space of an address.
 pub(crate) fn read_scoreboard_tells_result(op: Op) -> bool {
     matches!(op, Op::ATOM | Op::QSPC)
@@ -159,10 +160,10 @@ pub(crate) fn read_scoreboard_tells_result(op: Op) -> bool {
 /// Pipes whose latencies differ so little that a later write is never overtaken by more than this.
 const SHORT_OVERWRITE: u8 = 2;
 
-/// Mature code overwrites a uniform register by scoreboard as soon as this behind a uniform instruction.
+/// ptxas overwrites a uniform register by scoreboard as soon as this after a uniform instruction.
 const UNIFORM_OVERWRITE: u8 = 4;
 
-/// True for the pipes of fixed latency that a result passes in a few cycles.
+/// True for the pipes of fixed latency that deliver a result in a few cycles.
 fn is_short(class: Class) -> bool {
     use Class::*;
     matches!(
@@ -222,20 +223,20 @@ impl<C: Condition> Tracker<C> {
         }
     }
 
-    /// Forgets everything, as after a call whose callee is not followed.
+    /// Drops all state, as after a call whose callee is not followed.
     pub(crate) fn clear(&mut self) {
         *self = Tracker::new();
     }
 
-    /// Control goes to code outside the file, which may use any register and takes its time: what needs a scoreboard must have
-    /// been waited for.
+    /// Control goes to code outside the file, which may use any register and takes time: every operation with a
+    /// scoreboard must have been waited for.
     pub(crate) fn leave(&mut self, condition: C, mut report: impl FnMut(Conflict)) {
         let under_way =
             [(&self.results, HazardKind::ReadWithoutWait), (&self.operands, HazardKind::OverwriteUnread)];
         for (entries, kind) in under_way {
             for entry in entries.iter().filter(|entry| !entry.condition.excludes(&condition)) {
                 let register = entry.register;
-                // Convergence barriers are kept in order by the unit that they belong to.
+                // The unit of convergence barriers keeps them in order.
                 if register.0 == RegisterFile::Barrier {
                     continue;
                 }
@@ -281,7 +282,7 @@ impl<C: Condition> Tracker<C> {
         self.recent.retain(|entry| now - entry.time < 8);
         for access in &step.accesses {
             match *access {
-                // Convergence barriers are kept in order by the unit that they belong to.
+                // The unit of convergence barriers keeps them in order.
                 Access::Read { file: RegisterFile::Barrier, .. }
                 | Access::Write { file: RegisterFile::Barrier, .. } => {}
                 Access::Read { file, register, slot } => {
@@ -318,7 +319,7 @@ impl<C: Condition> Tracker<C> {
         self.time += i64::from(stall);
     }
 
-    /// A jump has been taken that stalled this long.
+    /// A taken jump with this stall.
     pub(crate) fn jump(&mut self, model: &Model, stall: u8) {
         let more = i64::from(model.accepted_jump(stall) - stall);
         self.fixed.iter_mut().filter(|entry| is_matrix(entry.class)).for_each(|entry| entry.time -= more);
@@ -369,7 +370,7 @@ impl<C: Condition> Tracker<C> {
             }
             if let Some(needed) = model.raw(entry.class, entry.part, step.class, slot) {
                 let (mut distance, mut needed) = (self.time - entry.time, needed.cycles);
-                // What a product reads has to be there at the fence before it.
+                // A register that an MMA reads has to be ready at the fence before it.
                 let product = step.class == Class::Group && register.0 == RegisterFile::General;
                 let fence = self.milestones[Milestone::Fence as usize].filter(|_| product);
                 if let Some((fence, _)) =
@@ -408,7 +409,7 @@ impl<C: Condition> Tracker<C> {
         self.overwrite_recent_operand(model, step, register, part, condition, report);
     }
 
-    /// A write of a register whose result or reading is still waited for by a scoreboard.
+    /// A write of a register whose result or reading is still covered by a scoreboard.
     fn overwrite_without_wait(
         &self,
         step: &Step,
@@ -456,7 +457,7 @@ impl<C: Condition> Tracker<C> {
         condition: C,
         report: &mut impl FnMut(Conflict),
     ) {
-        // Who reads the register as well has been checked for that already.
+        // An instruction that reads the register as well has been checked already.
         let reads = step.accesses.iter().any(
             |access| matches!(*access, Access::Read { file, register: number, .. } if (file, number) == register),
         );
@@ -466,18 +467,18 @@ impl<C: Condition> Tracker<C> {
             }
             if let Some(needed) = model.waw(entry.class, entry.part, step.class, part) {
                 let distance = self.time - entry.time;
-                // An instruction that may already read the first result writes later than the first one did; but for
-                // matrix results no overwriting has been seen to need more than the longest of the short pipes.
+                // An instruction that may already read the first result writes later than the first one did. Except for
+                // matrix results, no write has been seen to need more than the longest of the short pipes.
                 let readable = model.raw(entry.class, entry.part, step.class, Slot::Operand);
                 let needed = readable.map_or(needed.cycles, |readable| readable.cycles.min(needed.cycles));
                 let needed = if is_matrix(entry.class) {
                     needed
                 } else if is_short(entry.class) && writes_late_enough(step.class) {
-                    // What comes by scoreboard is later than any of the short pipes, and so is the double unit.
+                    // A result with a scoreboard is later than any of the short pipes, and so is the f64 unit.
                     let later = step.variable || step.class == Class::Double;
                     needed.min(if later { 1 } else { SHORT_OVERWRITE })
                 } else if entry.class == step.class {
-                    // One pipe gives its results in order.
+                    // One pipe delivers its results in order.
                     needed.min(SHORT_OVERWRITE)
                 } else if register.0 == RegisterFile::Uniform && step.variable {
                     needed.min(UNIFORM_OVERWRITE)
@@ -508,14 +509,14 @@ impl<C: Condition> Tracker<C> {
         condition: C,
         report: &mut impl FnMut(Conflict),
     ) {
-        // Operands of fixed-latency instructions are read in time for a writer of fixed latency behind them; a load
-        // may write from another unit and needs a distance.
+        // Operands of fixed-latency instructions are read in time for a later writer of fixed latency; a load may write
+        // from another unit and needs a distance.
         for entry in &self.recent {
             if !step.variable || entry.register != register || entry.condition.excludes(&condition) {
                 continue;
             }
             let needed = u32::from(model.war(entry.class, entry.slot, step.class, part));
-            // The double unit, where it answers by scoreboard, is slower than any that reads.
+            // The f64 unit, where it uses a scoreboard, is slower than any reader.
             let needed = if step.class == Class::Double { needed.min(1) } else { needed };
             let distance = self.time - entry.time;
             if distance < i64::from(needed) {
@@ -530,7 +531,7 @@ impl<C: Condition> Tracker<C> {
         }
     }
 
-    /// An instruction that sets a scoreboard vouches for earlier ones of its unit, which finish before it.
+    /// An instruction that sets a scoreboard covers earlier ones of its unit, which finish before it.
     fn cover(&mut self, step: &Step) {
         let control = &step.instruction.control;
         let set = [control.write_barrier, control.read_barrier]
@@ -557,7 +558,7 @@ impl<C: Condition> Tracker<C> {
         for access in &step.accesses {
             if let Access::Write { file, register, .. } = *access {
                 let register = (file, register);
-                // A new value makes the fate of the old one irrelevant where it certainly replaces it.
+                // A new value makes the old one irrelevant where it certainly replaces it.
                 self.results
                     .retain(|entry| entry.register != register || !condition.covers(&entry.condition));
                 self.operands
@@ -614,7 +615,7 @@ impl<C: Condition> Tracker<C> {
         }
     }
 
-    /// The state at the start of a block: times relative to it, nothing that no longer matters.
+    /// The state at the start of a block: times relative to it, without expired entries.
     pub(crate) fn rebased(mut self) -> Tracker<C> {
         let now = self.time;
         self.fixed.retain(|entry| now - entry.time < HORIZON);
@@ -632,7 +633,7 @@ impl<C: Condition> Tracker<C> {
         self
     }
 
-    /// Joins the state of another way to the same place; the worst of both holds. True if something was added.
+    /// Merges the state of another path to the same place; the worst of both holds. True if it changed.
     pub(crate) fn merge(&mut self, other: &Tracker<C>) -> bool {
         let mut changed = false;
         for entry in &other.fixed {
@@ -653,7 +654,7 @@ impl<C: Condition> Tracker<C> {
         }
         for (mine, theirs) in [(&mut self.results, &other.results), (&mut self.operands, &other.operands)] {
             for entry in theirs {
-                // Of two ways only the scoreboards common to both tell that the register is free.
+                // Only the scoreboards common to both paths signal that the register is free.
                 let same = |mine: &&mut Pending<C>| {
                     mine.register == entry.register
                         && mine.pc == entry.pc

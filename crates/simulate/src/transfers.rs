@@ -1,4 +1,4 @@
-//! What the instructions of the machine mean for copies under way in shared memory.
+//! The effect of instructions on copies in flight in shared memory.
 
 pub(crate) use oriole_copies::{Bytes, Transfers, Who, shared_bytes};
 
@@ -6,7 +6,7 @@ use crate::launch::HazardKind;
 use oriole_copies::Race;
 use oriole_sass::{Effect, Instruction, Mod, Op, OperandKind};
 
-/// True for instructions that use shared memory behind the back of the warp.
+/// True for instructions that use shared memory asynchronously.
 pub(crate) fn is_asynchronous(op: Op) -> bool {
     use Op::*;
     matches!(
@@ -32,7 +32,7 @@ pub(crate) fn is_asynchronous(op: Op) -> bool {
     )
 }
 
-/// What instructions that are no accesses mean.
+/// The effect of instructions that are not accesses.
 pub(crate) fn follow(transfers: &mut Transfers, instruction: &Instruction, who: Who) {
     transfers.go_on(who);
     let has = |name| instruction.mods.has(name);
@@ -49,9 +49,9 @@ pub(crate) fn follow(transfers: &mut Transfers, instruction: &Instruction, who: 
             };
             transfers.wait_for_groups(who, left);
         }
-        // What barrier objects tell is followed by object.
+        // Signals of mbarriers are followed by mbarrier.
         Op::SYNCS | Op::ARRIVES => {}
-        // What orders other memory may order this.
+        // An instruction that orders other memory may order this one.
         Op::MEMBAR => transfers.through_memory(who),
         op if op.info().effect == Effect::Atomic || has(Mod::STRONG) => transfers.through_memory(who),
         _ => {}

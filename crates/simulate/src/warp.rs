@@ -1,8 +1,8 @@
 //! The state of a warp: registers as arrays of lanes, predicates and barriers as masks, and the groups of lanes
 //! that run together.
 //!
-//! Lanes of a warp may be at different places. A group is a set of lanes at one place; only one group runs at
-//! a time, until it waits, exits or gives way.
+//! Lanes of a warp may be at different places. A group is a set of lanes at one place; only one group runs at a time,
+//! until it waits, exits or yields.
 
 use crate::partings::Partings;
 use oriole_sass::register::{PT, RZ, URZ};
@@ -12,17 +12,17 @@ pub(crate) type Lanes = [u32; 32];
 /// One 64-bit value for each lane.
 pub(crate) type WideLanes = [u64; 32];
 
-/// Why a group does not run.
+/// The reason why a group does not run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wait {
     /// It can run.
     Ready,
-    /// At a `BSYNC` of this barrier, for the lanes of the mask; each goes on behind the instruction.
+    /// At a `BSYNC` of this barrier, for the lanes of the mask; each continues after the instruction.
     Convergence { barrier: u8, mask: u32 },
     /// At a `WARPSYNC` for the lanes of the mask.
     Sync { mask: u32 },
-    /// At a `WARPSYNC.COLLECTIVE`: when all lanes of the mask are there, they execute the code behind one of the
-    /// instructions together and go on at their own targets.
+    /// At a `WARPSYNC.COLLECTIVE`: when all lanes of the mask have arrived, they execute the code after one of the
+    /// instructions together and continue at their own targets.
     Collective { mask: u32, target: u32 },
     /// At a barrier of the block.
     Block { barrier: u8 },
@@ -37,13 +37,13 @@ pub(crate) struct Group {
     pub lanes: u32,
     /// Index of the next instruction.
     pub pc: u32,
-    /// What it waits for.
+    /// The state of its wait.
     pub wait: Wait,
 }
 
 /// A warp.
 pub(crate) struct Warp {
-    /// Number in the block.
+    /// Index in the block.
     pub number: u32,
     /// General registers; `RZ` is not stored.
     pub general: Vec<Lanes>,
@@ -55,7 +55,7 @@ pub(crate) struct Warp {
     pub uniform_predicates: u8,
     /// Convergence barriers: for each lane the mask of the lanes that it will meet.
     pub barriers: [Lanes; 16],
-    /// Lanes that are apart.
+    /// Divergent lanes.
     pub partings: Partings,
     /// Targets of the lanes that execute collectively.
     pub collective: Lanes,
@@ -71,36 +71,36 @@ pub(crate) struct Warp {
     pub cycle: u64,
     /// Backward branches since the last change of group.
     pub patience: u32,
-    /// How many general registers each thread is allocated.
+    /// Number of general registers that each thread is allocated.
     pub registers: u32,
-    /// The halves of the return address that some code keeps values in.
+    /// The halves of the return address, in which some code keeps values.
     pub return_address: [Lanes; 2],
-    /// How often each lane has arrived at the barrier of the cluster.
+    /// Number of arrivals of each lane at the cluster barrier.
     pub cluster_arrivals: [u32; 32],
-    /// What it knows of its looking at barrier objects.
+    /// The state of its mbarrier polling.
     pub polls: Polls,
-    /// Products under way, oldest first.
+    /// MMAs in flight, oldest first.
     pub products: Vec<Reading>,
-    /// Groups of products closed so far.
+    /// Number of groups of MMAs closed so far.
     pub closed: u64,
 }
 
-/// A warp that looks at barrier objects again and again and does nothing else.
+/// A warp that polls mbarriers and does nothing else.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Polls {
-    /// How often in a row it found a phase that was not over.
+    /// Number of consecutive polls that found an incomplete phase.
     pub count: u32,
     /// Instructions since the last time.
     pub since: u32,
-    /// What had happened in the cluster by then.
+    /// The event count of the cluster at that time.
     pub events: u64,
 }
 
-/// What a product under way reads of shared memory.
+/// The shared memory that an MMA in flight reads.
 pub(crate) struct Reading {
-    /// Number of its group, once that is closed.
+    /// Index of its group, once that is closed.
     pub group: Option<u64>,
-    /// Addresses, each with the bytes that were there.
+    /// Addresses, each with the bytes at issue.
     pub pieces: Vec<(usize, [u8; 16])>,
 }
 
@@ -177,7 +177,7 @@ impl Warp {
         }
     }
 
-    /// Lets every wait end whose lanes are all there. True if a group became ready.
+    /// Ends every wait whose lanes have all arrived. True if a group became ready.
     pub(crate) fn release(&mut self) -> bool {
         let mut released = false;
         let mut at = 0;
@@ -222,7 +222,7 @@ impl Warp {
                         }
                     }
                 }
-                // All execute the code behind the first one's instruction.
+                // All execute the code after the first one's instruction.
                 let pc = self.groups[members[0]].pc;
                 for &member in &members {
                     self.groups[member].pc = pc;
@@ -237,7 +237,7 @@ impl Warp {
         released
     }
 
-    /// Joins ready groups at the same place.
+    /// Merges ready groups at the same place.
     pub(crate) fn merge(&mut self) {
         let running = self.groups.get(self.current).copied();
         let mut merged: Vec<Group> = Vec::with_capacity(self.groups.len());
@@ -277,7 +277,7 @@ impl Warp {
         found
     }
 
-    /// Gives way to another ready group, if there is one.
+    /// Yields to another ready group, if there is one.
     pub(crate) fn give_way(&mut self) {
         self.patience = 0;
         if self.groups.len() > 1 {
@@ -286,7 +286,7 @@ impl Warp {
     }
 }
 
-/// The numbers of the set bits, ascending.
+/// The indices of the set bits, ascending.
 pub(crate) fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         (mask != 0).then(|| {

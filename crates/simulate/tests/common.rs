@@ -1,4 +1,4 @@
-//! What the tests share: a kernel written as lines of machine code becomes a cubin and runs.
+//! Shared helpers of the tests: a kernel written as lines of SASS is assembled to a cubin and run.
 
 use oriole_chip::Chip;
 use oriole_cubin::{Cubin, KernelImage, Module, Parameter, Slot, SymbolRef};
@@ -12,12 +12,13 @@ pub fn assemble(text: &str) -> Cubin {
     assemble_for("sm_90a", text)
 }
 
-/// The same for another chip.
+/// As [`assemble`], for another chip.
 pub fn assemble_for(chip: &str, text: &str) -> Cubin {
     assemble_calling(chip, &[], text)
 }
 
-/// The same with functions that the file does not define: the address of each is in a slot of constant bank 4.
+/// As [`assemble_for`], with functions that the file does not define: the address of each is in a slot of constant bank
+/// 4.
 pub fn assemble_calling(chip: &str, functions: &[&str], text: &str) -> Cubin {
     let accelerated = chip.ends_with('a');
     let chip: Chip = chip.parse().unwrap();
@@ -104,7 +105,7 @@ pub fn launch(threads: u32, input: &[u32], output: usize) -> Launch {
 }
 
 /// Runs lines of code between a frame that loads `R0` to `R7` from the lane's eight words of input, with `R8` the
-/// thread number, and stores `R9` to the lane's word of output. Gives the outcome and the words.
+/// thread index, and stores `R9` to the lane's word of output. Returns the outcome and the words.
 pub fn compute(threads: u32, input: &[u32], body: &str) -> (Outcome, Vec<u32>) {
     let text = format!(
         "S2R R8, SR_TID.X

@@ -1,10 +1,10 @@
-//! Calls of what the driver provides: what comes back, what is lost on the way, and what a kernel must not do.
+//! Calls of driver functions: results, clobbered registers, and errors.
 
 use crate::common::{assemble_calling, launch};
 use oriole_simulate::{Fault, HazardKind, Launch, Outcome, run};
 
-/// A call of the function whose address is in this slot; what it gets is in its registers. Before Ampere the place behind it is
-/// a sum.
+/// A call of the function whose address is in this slot; its arguments are in registers. Before Ampere the return
+/// address is computed by an add.
 fn call(chip: &str, slot: usize) -> String {
     let place = match chip {
         "sm_75" => "LEPC R20\nIADD3 R20, P0, R20, 0x40, RZ\nIADD3.X R21, R21, RZ, RZ, P0, !PT\n".to_owned(),
@@ -13,11 +13,11 @@ fn call(chip: &str, slot: usize) -> String {
     format!("LDC.64 R2, c[0x4][{:#x}]\n{place}CALL.ABS.NOINC R2\n.behind{slot}: NOP", 8 * slot)
 }
 
-/// The address of the second parameter in R10, from where a kernel stores what it has.
+/// The address of the second parameter in R10, to which a kernel stores its result.
 const OUTPUT: &str = "ULDC.64 UR4, c[0x0][0x208]\nLDC.64 R10, c[0x0][0x218]";
 const STACK: &str = "LDC R1, c[0x0][0x28]";
 
-/// The first function has the number 0 among those that a kernel calls.
+/// The first function has the index 0 among those that a kernel calls.
 fn runs(functions: &[&str], text: &str, change: impl Fn(&mut Launch)) -> Outcome {
     let cubin = assemble_calling("sm_90a", functions, text);
     let mut launch = launch(2, &[0x6425_2525, 0x20, 7], 64);
@@ -35,7 +35,7 @@ fn fault(outcome: &Outcome) -> &Fault {
     &outcome.error.as_ref().expect("a fault").fault
 }
 
-/// Which of these general registers, each with its number in it, a call keeps.
+/// The subset of these general registers, each holding its own index, that a call preserves.
 fn kept(chip: &str, registers: &[u8]) -> Vec<u8> {
     let before: String = registers.iter().map(|r| format!("MOV R{r}, {r:#x}\n")).collect();
     let (stack, output) = match chip {
@@ -112,7 +112,7 @@ fn memory_of_the_heap_is_of_one_lane_until_it_is_given_back() {
     );
     let twice = runs(&functions, &twice, |_| {});
     assert!(matches!(fault(&twice), Fault::NotAllocated(_)), "{:?}", twice.error);
-    // As much as there is none.
+    // The whole heap.
     let text = format!(
         "{STACK}\nMOV R4, RZ\nMOV R5, 0x1\n{}\n{OUTPUT}\nSTG.E.64 desc[UR4][R10.64], R4\nEXIT",
         call("sm_90a", 0)
@@ -149,7 +149,7 @@ fn what_ends_a_kernel_is_told_with_the_place_of_the_call() {
     assert_eq!(fault(&other).to_string(), told);
 }
 
-/// The function may use any register, and takes its frame from the stack.
+/// The function may use any register, and allocates its frame on the stack.
 #[test]
 fn a_call_finds_nothing_under_way_and_a_stack() {
     let text = |stack: &str, load: &str| {
@@ -165,7 +165,7 @@ fn a_call_finds_nothing_under_way_and_a_stack() {
     let early = runs(&["malloc"], &text(STACK, "LDG.E R24, desc[UR4][R8.64] ; stall=15 write=2"), |_| {});
     let found: Vec<_> = early.hazards.iter().map(|hazard| (hazard.kind, hazard.register)).collect();
     assert!(found.contains(&(HazardKind::ReadWithoutWait, 24)), "{found:?}");
-    // The upper half of the size has not come: there is enough.
+    // The upper half of the size has not arrived: the size is small enough.
     let late = text(STACK, "LDG.E R5, desc[UR4][R8.64] ; stall=15 write=2");
     let late = runs(&["malloc"], &late, |launch| {
         launch.options.late_results = true;

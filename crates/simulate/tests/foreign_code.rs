@@ -1,4 +1,4 @@
-//! The static checker on code of another compiler, which is taken to be right: it finds nothing there.
+//! The static checker on code of ptxas, which is taken to be correct: it finds nothing there.
 //!
 //! The cubins are those that `cargo xtask guard-data` makes; `ORIOLE_GUARD_DATA` names their folder.
 

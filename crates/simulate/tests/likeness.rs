@@ -1,4 +1,4 @@
-//! Which kernels count as alike: those alone of which every run must be the same.
+//! Kernels that count as alike: only those whose runs must all be the same.
 
 use crate::common::{assemble_for, launch};
 use oriole_cubin::Cubin;
@@ -27,17 +27,17 @@ fn chips_with_the_same_code_are_alike_if_the_machine_reads_the_same_of_them() {
         ("sm_120", "sm_121", true),
         ("sm_80", "sm_86", false),
         ("sm_75", "sm_80", false),
-        ("sm_100", "sm_103", false), // Doubles come by scoreboard.
+        ("sm_100", "sm_103", false), // f64 results use a scoreboard.
         ("sm_100", "sm_120", false),
     ] {
         assert_eq!(alike(&of(one), &of(other)), expected, "{one} {other}");
     }
     let launch = launch(32, &[0; 256], 32);
     assert_eq!(run(&of("sm_86"), &launch), run(&of("sm_89"), &launch));
-    // The units for products of matrices are different ones.
+    // The matrix units differ.
     let product = |chip: &str| assemble_for(chip, &format!("HMMA.16816.F32 R8, R0, R4, R8\n{SUM}"));
     assert!(alike(&product("sm_86"), &product("sm_88")) && !alike(&product("sm_86"), &product("sm_89")));
-    // What does not begin is not compared.
+    // A launch that does not start is not compared.
     let mut large = of("sm_86");
     large.kernels[0].registers = 255;
     assert_eq!(likeness(&large, &Launch { block: [1024, 1, 1], ..launch }), None);
@@ -47,7 +47,7 @@ fn chips_with_the_same_code_are_alike_if_the_machine_reads_the_same_of_them() {
 fn whatever_a_run_may_see_tells_kernels_apart() {
     let same = || assemble_for("sm_90a", SUM);
     assert!(alike(&same(), &same()));
-    /// What is changed, and how.
+    /// The change, with its description.
     type Change = (&'static str, fn(&mut Cubin));
     let changes: [Change; 8] = [
         ("a word", |cubin| cubin.kernels[0].code[1] ^= 1 << 40),
@@ -67,7 +67,7 @@ fn whatever_a_run_may_see_tells_kernels_apart() {
         change(&mut changed);
         assert!(!alike(&same(), &changed), "{what}");
     }
-    // What says of the tool that made it does not count.
+    // Notes about the tool that made it do not count.
     let mut noted = same();
     let note = noted.sections.iter_mut().find(|section| section.name.starts_with(".note"));
     note.expect("a note").data.push(0);

@@ -1,4 +1,4 @@
-//! The simulator as its users see it: one program, so that what the tests share is built and used once.
+//! The simulator as its users see it: one program, so that shared helpers are built once.
 
 mod common;
 mod driver;

@@ -1,4 +1,4 @@
-//! No words and no file make the simulator or the checker panic: what is wrong is an error in the outcome.
+//! No words and no file make the simulator or the checker panic: an invalid one gives an error in the outcome.
 
 use crate::common::{assemble, assemble_for, launch};
 use oriole_cubin::Bound;
@@ -37,7 +37,7 @@ fn random_words_end_in_an_outcome() {
     assert!(errors > 0);
 }
 
-/// A bit that the form does not know may mean something: the word is not executed as if it did not.
+/// A bit that the form does not know may have a meaning: the word is not executed as if it had none.
 #[test]
 fn a_word_with_unknown_bits_is_an_error() {
     let right = assemble("FADD R9, R0, R0\nEXIT");
@@ -49,7 +49,7 @@ fn a_word_with_unknown_bits_is_an_error() {
     assert!(error.as_ref().is_some_and(|text| text.contains("unused bits")), "{error:?}");
 }
 
-/// The word of a form with one value of one of its modifier fields, the others as they come first.
+/// The word of a form with one value of one of its modifier fields, the others at their first value.
 fn word_with(form: &Form, field: usize, value: u64) -> u128 {
     let always = 0x7000 | 0x7f1u128 << 105;
     let fields = form.sets.iter().enumerate().filter_map(|(at, set)| {
@@ -59,7 +59,8 @@ fn word_with(form: &Form, field: usize, value: u64) -> u128 {
     form.value | form.unused_value & form.unused | fields.fold(always, |word, bits| word | bits)
 }
 
-/// Every modifier of every form is one that its execution asks for, one of those that change nothing, or a fault that names it.
+/// Every modifier of every form is queried by its execution, is known to have no effect, or gives a fault that names
+/// it.
 #[test]
 fn no_modifier_is_passed_over() {
     let (mut executed, mut unknown) = (0, BTreeSet::new());
@@ -94,7 +95,7 @@ fn no_modifier_is_passed_over() {
     assert!(executed > 1000);
 }
 
-/// A file may say anything about sizes: what no machine has is refused before anything is reserved.
+/// A file may state any sizes: impossible ones are refused before memory is reserved.
 #[test]
 fn sizes_that_lie_are_refused() {
     let right = assemble("EXIT");
@@ -114,13 +115,14 @@ fn sizes_that_lie_are_refused() {
     refused(&|kernel| kernel.stack_size = Some(u32::MAX), "stack");
     refused(&|kernel| kernel.shared_size = 0xff00_0600, "shared memory");
     refused(&|kernel| kernel.shared_size = u64::MAX, "shared memory");
-    // Parameters over what the driver writes make no sense, but do no harm.
+    // Parameters that overlap the driver's data make no sense, but do no harm.
     let mut low = right.clone();
     low.kernels[0].parameter_base = 4;
     assert_eq!(run(&low, &launch).error, None);
 }
 
-/// What the machine or the kernel's directives do not allow is not launched, and an argument has its parameter's size.
+/// A launch beyond the limits of the hardware or of the kernel's directives is refused, and an argument has its
+/// parameter's size.
 #[test]
 fn launches_that_do_not_fit_are_refused() {
     let cubin = assemble("EXIT");

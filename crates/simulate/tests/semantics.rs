@@ -1,4 +1,4 @@
-//! What instructions compute, one row an instruction: operands in `R0..R7`, the result in `R9`.
+//! Results of instructions, one row an instruction: operands in `R0..R7`, the result in `R9`.
 
 use crate::common::{assemble_for, launch, one};
 use oriole_simulate::run;
@@ -120,7 +120,7 @@ fn doubles_and_halves() {
         // The upper half has a sign of its own.
         ("HFMA2 R9, R0, R1.H0_NH1, R2", &[0x4000_3c00, 0x3c00_4000, 0x3c00_3c00], 0xbc00_4200),
         ("HFMA2.MMA R9, R0, R1, R2", &[0x4000_3c00, 0x4000_4000, 0x3c00_3c00], 0x4500_4200),
-        // What a copy of a tensor fills in counts for nothing; any other not-a-number stays.
+        // The fill value of a bulk tensor copy counts as zero; any other NaN stays.
         ("HFMA2.OOB R9, R0, R1, R2", &[0x7ff7_7fff, 0x4000_4000, 0x3c00_3c00], 0x7fff),
         ("HFMA2.BF16_V2.OOB R9, R0, R1, R2", &[0x4000_4000, 0x7ff7_7fff, 0x3f80_3f80], 0x7fff),
         ("HMUL2.BF16_V2 R9, R0, R1", &[0x3f80_4000, 0x4000_4000], 0x4000_4080),
@@ -145,7 +145,7 @@ fn matrix_rows_of_shared_memory() {
     ]);
 }
 
-/// What one chip does with 64 bits at once: moves of a whole number, sums with their carries, comparisons, choices.
+/// 64-bit instructions of one chip: moves of a 64-bit immediate, adds with their carries, comparisons, selects.
 #[test]
 fn words_of_64_bits_at_once() {
     let cubin = assemble_for(
@@ -179,7 +179,7 @@ fn words_of_64_bits_at_once() {
     assert_eq!(found, [a.wrapping_add(b), a, b.wrapping_sub(a), a, b, a]);
 }
 
-/// The uniform datapath of one chip has floating numbers.
+/// The uniform datapath of one chip has floating-point instructions.
 #[test]
 fn uniform_floats() {
     let cubin = assemble_for(
@@ -227,7 +227,7 @@ fn uniform_floats() {
     assert_eq!(found, [rounded, sum, product, fused, fused, 12, -2i32 as u32, rounded, ONE]);
 }
 
-/// Extremes of 64 bits have two predicates before the result.
+/// 64-bit min and max have two predicates before the result.
 #[test]
 fn extremes_of_64_bits() {
     let cubin = assemble_for(

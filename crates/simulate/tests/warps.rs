@@ -58,7 +58,7 @@ fn shuffles_votes_and_reductions() {
 
 #[test]
 fn a_barrier_joins_warps() {
-    // Each thread stores its number, and reads what the thread at the other end stored.
+    // Each thread stores its index, and reads the store of the thread at the other end.
     let got = words(
         64,
         "SHF.L.U32 R2, R8, 0x2, RZ
@@ -137,7 +137,7 @@ fn errors_have_a_cause_and_a_place() {
                     @P0 BAR.SYNC.DEFER_BLOCKING 0x1, 0x40
                     @!P0 BAR.SYNC.DEFER_BLOCKING 0x2, 0x40";
     assert_eq!(fault(64, deadlock), Fault::Deadlock);
-    // A barrier object that waits for one arrival more than there will be.
+    // An mbarrier that waits for one arrival more than there will be.
     let object = "UMOV UR6, 0x1fffbe\nUMOV UR7, 0x7ffef800\nUMOV UR4, 0x400\nSYNCS.EXCH.64 URZ, [UR4], UR6
                   BAR.SYNC.DEFER_BLOCKING 0x0\nSYNCS.ARRIVE.TRANS64.A1T0 R2, [UR4], RZ
                   .again: SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR4], R3\n@!P0 BRA .again";
@@ -178,17 +178,17 @@ fn hazards_are_found() {
         ("IADD3 R2, R0, R1, RZ ; stall=3\nIADD3 R9, R2, R1, RZ", &[ReadTooEarly]),
         ("IADD3 R2, R0, R1, RZ ; stall=4\nFADD R9, R2, R1", &[ReadTooEarly]),
         ("ISETP.EQ.AND P0, PT, R0, R1, PT ; stall=12\n@P0 MOV R9, R1", &[ReadTooEarly]),
-        // A guard is read where it does not hold, too.
+        // A guard is read where it is false, too.
         ("ISETP.NE.AND P0, PT, R0, R1, PT ; stall=12\n@P0 MOV R9, R1", &[ReadTooEarly]),
         ("MUFU.RCP R2, R0 ; stall=2 write=1\nMOV R9, R2 ; stall=15 wait=1", &[]),
         ("MUFU.RCP R2, R0 ; stall=15 write=1\nMOV R9, R2 ; stall=15", &[ReadWithoutWait]),
         ("MUFU.RCP R2, R0 ; stall=1 write=1\nMOV R9, R2 ; stall=15 wait=1", &[WaitTooEarly]),
         ("MUFU.RCP R2, R0 ; stall=15 write=1\nMOV R2, R1 ; stall=15", &[WriteWithoutWait]),
-        // The special stall lasts until all is done, unless a scoreboard is to tell.
+        // The special stall lasts until all is done, unless a scoreboard signals it.
         ("MUFU.RCP R2, R0 ; stall=0 yield\nMOV R9, R2", &[]),
         ("STS [0x400], R2 ; stall=0 yield\nMOV R2, R1 ; stall=15", &[]),
         ("MUFU.RCP R2, R0 ; stall=0 yield write=1\nMOV R9, R2 ; stall=15", &[ReadWithoutWait]),
-        // The double unit is slower than what moves a register.
+        // The f64 unit is slower than a register move.
         ("MOV R2, R1 ; stall=1 wait=0\n@!P1 DMUL R2, R4, R6 ; stall=15", &[]),
         ("FADD R2, R0.reuse, R1 ; stall=2\nFADD R9, R0, R1", &[]),
         ("FADD R2, R0.reuse, R1 ; stall=2\nMOV R0, R1 ; stall=5\nFADD R9, R0, R1", &[KeptTooLong]),
@@ -199,7 +199,7 @@ fn hazards_are_found() {
             &[],
         ),
         ("STS [0x400], R2 ; stall=15 read=1\nMOV R2, R1 ; stall=15", &[OverwriteUnread]),
-        // A later load of a constant comes back behind the shared one; a special function does not.
+        // A later load of a constant comes back after the shared one; a special function does not.
         (
             "LDS R2, [0x400] ; stall=2\nLDC R3, c[0x0][0x210] ; stall=2 write=1\nMOV R9, R2 ; stall=15 wait=1",
             &[],
@@ -208,12 +208,12 @@ fn hazards_are_found() {
             "LDS R2, [0x400] ; stall=2\nMUFU.RCP R3, R0 ; stall=2 write=1\nMOV R9, R2 ; stall=15 wait=1",
             &[ReadWithoutWait],
         ),
-        // An address of a barrier in shared memory is read at once.
+        // An address of an mbarrier is read at once.
         (
             "SYNCS.ARRIVE.TRANS64.A1T0 R2, [UR4+0x400], RZ ; stall=2 write=1\nUMOV UR4, 0x0 ; stall=15\nMOV R9, R2 ; stall=15 wait=1",
             &[],
         ),
-        // Products of warp groups: nothing but the wait tells that they are done.
+        // MMAs of warp groups: only the wait signals that they are done.
         (
             "HGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24, gsb0\nWARPGROUP.DEPBAR.LE gsb0, 0x0\nMOV R28, R24",
             &[],
@@ -232,7 +232,7 @@ fn hazards_are_found() {
             "HGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24\nWARPGROUP.DEPBAR.LE gsb0, 0x0\nMOV R28, R1",
             &[OverwriteUnread],
         ),
-        // The wait keeps a distance to the product, the product to the fence, and what it reads is written ahead of that.
+        // The wait keeps a distance to the MMA, the MMA to the fence, and its inputs are written before that.
         (
             "HGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24, gsb0 ; stall=2\nWARPGROUP.DEPBAR.LE gsb0, 0x0\nMOV R28, R24",
             &[TooClose],
@@ -277,7 +277,7 @@ fn hazards_are_found() {
     }
 }
 
-/// What a guard lets act cannot meet what its opposite lets act; but both read it.
+/// Instructions under a guard and under its opposite do not conflict; but both read the guard.
 #[test]
 fn guards_are_read_by_those_that_they_hold_back() {
     let found = |second: &str| {
@@ -294,7 +294,7 @@ fn linted(chip: &str, lines: &str) -> Vec<HazardKind> {
     oriole_simulate::lint(&assemble_for(chip, lines)).iter().map(|hazard| hazard.kind).collect()
 }
 
-/// A condition that a branch has told is not asked as if it were open: no thread takes the second branch.
+/// A condition known from a branch is not treated as open: no thread takes the second branch.
 #[test]
 fn branches_on_what_is_known_lead_one_way() {
     let twice = |between: &str| {
@@ -314,7 +314,7 @@ fn branches_on_what_is_known_lead_one_way() {
     assert_eq!(twice("ISETP.EQ.AND P0, PT, R3, R1, PT ; stall=13"), [HazardKind::ReadWithoutWait]);
 }
 
-/// Who waits until the address has been read has the answer about its space as well; that of a load comes later.
+/// A wait for the read of the address covers the answer about its space as well; the result of a load comes later.
 #[test]
 fn the_space_of_an_address_is_told_when_it_is_read() {
     let first = |question: &str, reader: &str| {
@@ -324,7 +324,7 @@ fn the_space_of_an_address_is_told_when_it_is_read() {
     assert_eq!(first("LD.E.SYS R2, [R4]", "MOV R9, R2"), [HazardKind::ReadWithoutWait]);
 }
 
-/// Before sm_90 a jump counts for more than its stall, for products and for nothing else.
+/// Before sm_90 a jump counts for more than its stall, for MMAs only.
 #[test]
 fn a_jump_takes_time_before_a_product() {
     let round = |chip: &str, first: &str, stall: u8| {
@@ -342,7 +342,7 @@ fn a_jump_takes_time_before_a_product() {
     assert_eq!(round("sm_90", product, 2), [HazardKind::ReadTooEarly; 4]);
 }
 
-/// Lanes that take one of two ways through a call, and what stands before the call and behind it.
+/// Lanes that take one of two paths through a call, and the code before and after it.
 fn called(condition: &str, before: &str, behind: &str) -> (Vec<HazardKind>, Vec<u32>) {
     let body = format!(
         "{before}
@@ -374,24 +374,24 @@ fn lanes_of_different_targets_are_apart() {
     assert_eq!(kinds("0x10", "NOP", shuffle), [HazardKind::LanesApart]);
     let product = "HMMA.1688.F32 R24, R4, R6, R24";
     assert_eq!(kinds("0x10", "NOP", &format!("{product}\nNOP\nMOV R9, R24")), [HazardKind::LanesApart]);
-    // Nobody can rely on what lanes give to a product that are not there.
+    // The input of missing lanes to an MMA is not relied upon.
     let ones = "MOV R4, 0x3c003c00\nMOV R5, R4\nMOV R6, R4\nCS2R R24, SRZ\nCS2R R26, SRZ";
     let product = format!("{ones}\nNOP\nHMMA.1688.F32 R24, R4, R6, R24\nNOP\nNOP\nMOV R9, R24");
     assert_eq!(called("0x20", "NOP", &product), (vec![], vec![0x4100_0000; 32]));
     assert!(called("0x10", "NOP", &product).1.contains(&0x7fff_ffff));
-    // All take the same way.
+    // All take the same path.
     assert_eq!(called("0x20", "NOP", "VOTE.ANY R9, PT, !P0"), (vec![], vec![u32::MAX; 32]));
-    // They wait for each other.
+    // They synchronize.
     let (kinds, words) = called("0x10", "NOP", "WARPSYNC.ALL\nVOTE.ANY R9, PT, P0");
     assert_eq!((kinds, words), (vec![], vec![0xffff_0000; 32]));
     let (kinds, words) = called("0x10", "BSSY B0, .behind", "BSYNC B0\n.behind: VOTE.ANY R9, PT, P0");
     assert_eq!((kinds, words), (vec![], vec![0xffff_0000; 32]));
-    // They want to know who is there.
+    // They query the set of active lanes.
     let (kinds, words) = called("0x10", "NOP", "VOTE.ANY R9, PT, PT\nREDUX.SUM UR6, R8");
     assert_eq!((kinds, words[0], words[31]), (vec![], 0x0000_ffff, 0xffff_0000));
 }
 
-/// A function keeps a convergence barrier at which lanes of its caller wait, uses it, and puts it back.
+/// A function saves a convergence barrier at which lanes of its caller wait, uses it, and restores it.
 #[test]
 fn a_barrier_at_which_others_wait_can_be_used() {
     let got = words(
@@ -435,7 +435,7 @@ fn a_block_has_registers_for_all_its_threads() {
     }
 }
 
-/// A compare and swap in shared memory tells in a predicate on chips from 100 on whether it succeeded.
+/// A compare-and-swap in shared memory reports success in a predicate on chips from 100 on.
 #[test]
 fn a_swap_tells_in_a_predicate() {
     for width in ["", ".64"] {
@@ -459,7 +459,7 @@ fn a_swap_tells_in_a_predicate() {
     }
 }
 
-/// On sm_75 `HADD2` makes a half of a single, rounded to zero.
+/// On sm_75 `HADD2` converts an f32 to f16, rounded to zero.
 #[test]
 fn a_half_of_a_single_is_rounded_to_zero() {
     for (single, half) in
@@ -480,7 +480,7 @@ fn a_half_of_a_single_is_rounded_to_zero() {
     }
 }
 
-/// The kernel asks for 64 registers, of which the hardware keeps two.
+/// The kernel asks for 64 registers, of which the hardware reserves two.
 #[test]
 fn registers_of_the_hardware_are_not_named() {
     let named = |register: u8| {
@@ -515,7 +515,7 @@ fn registers_given_back_are_no_more_than_there_are() {
 
 #[test]
 fn uniform_registers_belong_to_the_warp() {
-    // Both sides write the same uniform register; after they met, which came last is unknown.
+    // Both sides write the same uniform register; after they reconverge, the last writer is unknown.
     let body = "BSSY B0, .join
                 ISETP.GE.U32.AND P0, PT, R8, 0x10, PT
                 @P0 BRA .upper

@@ -1,4 +1,4 @@
-//! The frame around a stored value: enough to know a foreign, cut or changed one before it is read.
+//! The frame around a stored value, which detects a foreign, truncated or changed one before it is read.
 //!
 //! Eight bytes of magic with the version of the frame, the key, the length of the value in bytes (little endian), the
 //! hash of the value, the value.
@@ -19,7 +19,7 @@ pub fn frame(key: &Key, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The value in a frame; `None` if it is not whole, not of this key, or no frame at all.
+/// The value in a frame; `None` if it is incomplete, not of this key, or not a frame.
 pub fn unframe<'a>(key: &Key, framed: &'a [u8]) -> Option<&'a [u8]> {
     let (head, value) = framed.split_at_checked(HEAD)?;
     let rest = head.strip_prefix(&MAGIC)?.strip_prefix(&key.0)?;

@@ -19,8 +19,8 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Gathers what a value depends on. Values are taken in by their `Hash`, which says the same in every process of one
-/// build on one kind of machine: the build must be among what is taken in.
+/// Hashes everything that a value depends on. Values are added by their `Hash`, which is the same in every process of
+/// one build on one kind of machine: so the build must be added, too.
 pub struct KeyBuilder(blake3::Hasher);
 
 impl KeyBuilder {
@@ -31,7 +31,7 @@ impl KeyBuilder {
         builder
     }
 
-    /// Takes in a value.
+    /// Adds a value.
     pub fn with<T: Hash + ?Sized>(&mut self, value: &T) -> &mut KeyBuilder {
         value.hash(&mut Bytes(&mut self.0));
         self
@@ -51,7 +51,7 @@ impl Hasher for Bytes<'_> {
     }
 
     fn finish(&self) -> u64 {
-        // Asked by nobody: keys take the whole hash.
+        // Required by the trait and unused: keys take the whole hash.
         let hash = self.0.finalize();
         hash.as_bytes()[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
     }

@@ -1,8 +1,8 @@
 //! The content store: finished values by the hash of everything that they were computed from.
 //!
-//! It is here so that the query layer can ask for a value without knowing where values are kept. It holds keys, the
-//! frame around a stored value, the way of use and a bounded store in memory. It knows nothing of what a value means;
-//! files, clocks and the environment never enter: a store on disk is the host's.
+//! The query layer can look up a value without knowing where values are stored. This crate holds keys, the frame around
+//! a stored value, the mode of use and a bounded store in memory. It knows nothing of a value's meaning; files, clocks
+//! and the environment never enter: a store on disk belongs to the host.
 
 mod frame;
 mod key;
@@ -20,32 +20,32 @@ pub use memory::Memory;
 /// A place where values are kept. It may forget any value at any time, and it may be wrong: what it gives back is checked
 /// against its frame before it is used.
 pub trait Store: Send + Sync {
-    /// The frame that was kept under a key.
+    /// The frame that is stored under a key.
     fn get(&self, key: &Key) -> Option<Arc<[u8]>>;
-    /// Keeps a frame. A store that cannot, does not.
+    /// Stores a frame, if the store can.
     fn put(&self, key: &Key, framed: Arc<[u8]>);
-    /// Drops what is kept under a key: it was found to be damaged.
+    /// Drops the frame under a key, which was found damaged.
     fn remove(&self, key: &Key);
-    /// Whether it keeps anything; if not, nothing need be framed for it.
+    /// Whether it stores anything; if not, values need no frame.
     fn keeps(&self) -> bool {
         true
     }
 }
 
-/// The bytes of a value, shared by who made it and the memory of a cache.
+/// The bytes of a value, shared by its creator and the memory of a cache.
 pub type Value = triomphe::Arc<Vec<u8>>;
 
-/// How a store is used.
+/// The mode of use of a store.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Mode {
     /// Not at all.
     #[default]
     Off,
-    /// Values are looked up, none is kept.
+    /// Values are looked up, none is stored.
     Read,
-    /// Values are looked up, and new ones are kept.
+    /// Values are looked up, and new ones are stored.
     Write,
-    /// Values are looked up and computed all the same; the two must be equal. New ones are kept.
+    /// Values are looked up and computed all the same; the two must be equal. New ones are stored.
     Verify,
 }
 
@@ -79,7 +79,7 @@ impl fmt::Display for Mode {
     }
 }
 
-/// What a cache did since it was made.
+/// Statistics of a cache.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Counts {
     /// Values found.
@@ -92,9 +92,9 @@ pub struct Counts {
     pub kept: u64,
 }
 
-/// A store, how it is used, and what that gave.
+/// A store, its mode, and statistics.
 pub struct Cache {
-    /// What this process found and kept. It is known to be whole, so that there is no frame to make or to check.
+    /// Values that this process found or stored. They are known to be complete, so that they need no frame.
     memory: Option<Memory<Value>>,
     store: Option<Box<dyn Store>>,
     mode: Mode,
@@ -110,7 +110,7 @@ impl Cache {
         Cache::with(None, Some(store), mode)
     }
 
-    /// A cache that remembers values of so many bytes by itself, before it asks a store if there is one.
+    /// A cache with a memory of `limit` bytes, which it consults before the store if there is one.
     pub fn remembering(limit: usize, store: Option<Box<dyn Store>>, mode: Mode) -> Cache {
         Cache::with(Some(Memory::new(limit)), store, mode)
     }
@@ -120,13 +120,12 @@ impl Cache {
         Cache { memory, store, mode, hits: zero(), misses: zero(), damaged: zero(), kept: zero() }
     }
 
-    /// How it is used.
+    /// Its mode.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// The value under a key, as `read` understands it. Damage, and a value that `read` does not understand, is a
-    /// miss.
+    /// The value under a key, as decoded by `read`. Damage, or a value that `read` cannot decode, is a miss.
     pub fn find<T>(&self, key: &Key, read: impl FnOnce(&Value) -> Option<T>) -> Option<T> {
         if self.mode == Mode::Off {
             return None;
@@ -145,7 +144,7 @@ impl Cache {
         found
     }
 
-    /// The value in the store; and whether there was one that says nothing, which is dropped.
+    /// The value in the store; and whether there was an invalid one, which is dropped.
     fn find_in_store<T>(&self, key: &Key, read: impl FnOnce(&Value) -> Option<T>) -> (Option<T>, bool) {
         let Some(store) = &self.store else { return (None, false) };
         let Some(framed) = store.get(key) else { return (None, false) };
@@ -160,7 +159,7 @@ impl Cache {
         (found, damaged)
     }
 
-    /// Keeps a value, if the cache is one that keeps.
+    /// Stores a value, if the mode allows it.
     pub fn keep(&self, key: &Key, value: impl Into<Value>) {
         if !matches!(self.mode, Mode::Write | Mode::Verify) {
             return;
@@ -175,7 +174,7 @@ impl Cache {
         }
     }
 
-    /// What happened so far.
+    /// The statistics so far.
     pub fn counts(&self) -> Counts {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Counts {

@@ -1,4 +1,4 @@
-//! A store in memory that keeps what was used last, up to a number of bytes.
+//! An LRU store in memory, bounded in bytes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Deref;
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::{Key, Store};
 
-/// The store, of values that share their bytes. What was asked for or kept longest ago goes first.
+/// The store, of values that share their bytes. The least recently used one is evicted first.
 pub struct Memory<V = Arc<[u8]>> {
     limit: usize,
     kept: Mutex<Kept<V>>,
@@ -48,12 +48,12 @@ impl<V: Clone + Deref<Target: AsRef<[u8]>>> Kept<V> {
 }
 
 impl<V: Clone + Deref<Target: AsRef<[u8]>>> Memory<V> {
-    /// A store for so many bytes of values.
+    /// A store for `limit` bytes of values.
     pub fn new(limit: usize) -> Memory<V> {
         Memory { limit, kept: Mutex::default() }
     }
 
-    /// Bytes of all values that are kept.
+    /// Bytes of all stored values.
     pub fn bytes(&self) -> usize {
         self.locked(|kept| kept.bytes)
     }
@@ -63,7 +63,7 @@ impl<V: Clone + Deref<Target: AsRef<[u8]>>> Memory<V> {
         self.locked(|kept| kept.touch(key))
     }
 
-    /// Keeps a value.
+    /// Stores a value.
     pub fn keep(&self, key: &Key, value: V) {
         let length = value.as_ref().len();
         if length > self.limit {
@@ -95,7 +95,7 @@ impl<V: Clone + Deref<Target: AsRef<[u8]>>> Memory<V> {
     }
 }
 
-/// As a place of frames.
+/// As a store of frames.
 impl Store for Memory {
     fn get(&self, key: &Key) -> Option<Arc<[u8]>> {
         self.value(key)

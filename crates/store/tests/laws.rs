@@ -1,4 +1,4 @@
-//! Laws of the store: what is kept is found, what is damaged is not, and there is never more than the limit.
+//! Laws of the store: stored values are found, damaged ones are not, and the limit is never exceeded.
 
 use oriole_store::*;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn damaged_and_foreign_values_are_dropped() {
     assert_eq!(found(&cache, "cut"), None);
     assert_eq!(cache.find(&key("strange"), |_| None::<()>), None);
     assert_eq!(cache.counts(), Counts { hits: 0, misses: 2, damaged: 2, kept: 0 });
-    // Gone by now: no damage is found a second time.
+    // Dropped by now: no damage is found a second time.
     assert_eq!(found(&cache, "cut"), None);
     assert_eq!(cache.counts().damaged, 2);
 }
@@ -93,13 +93,13 @@ fn memory_keeps_what_was_used_last() {
     put("d");
     let there = ["a", "b", "c", "d"].map(|of| memory.get(&key(of)).is_some());
     assert_eq!((there, memory.bytes()), ([true, false, true, true], 30));
-    // The same key again takes no more room, and what is too large is not taken at all.
+    // The same key again takes no more space, and a value that is too large is not stored.
     put("d");
     memory.put(&key("large"), Arc::from([0; 31]));
     assert_eq!(memory.bytes(), 30);
 }
 
-/// What a cache remembers is the very value that was kept, without a store or before it asks one.
+/// A cache returns exactly the stored value, without a store or before it consults one.
 #[test]
 fn a_cache_remembers() {
     struct Nothing;
@@ -125,7 +125,7 @@ fn a_cache_remembers() {
         assert_eq!(crate::found(&cache, "other"), None);
         assert_eq!(found_and_missed(&cache), (1, 1));
     }
-    // What a store had is remembered too.
+    // Values of a store are remembered too.
     let memory: Memory = Memory::new(1000);
     memory.put(&key("there"), frame(&key("there"), b"value").into());
     let cache = Cache::remembering(100, Some(Box::new(memory)), Mode::Read);

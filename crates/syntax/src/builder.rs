@@ -1,8 +1,8 @@
 //! Building green trees, with equal tokens and small nodes kept once.
 //!
-//! It is here beside `rowan`'s own builder because a tree is often made again with most of its statements as they were, and
-//! those are reused as they are. What is met for the first time is remembered with its hash, so that the table grows
-//! without reading the trees again.
+//! `rowan` has a builder of its own; this one exists because a tree is often rebuilt with most of its statements
+//! unchanged, and those are reused. A new node is cached with its hash, so that the table grows without reading the
+//! trees again.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 
@@ -14,13 +14,13 @@ use crate::{PtxLanguage, SyntaxKind};
 
 type Element = NodeOrToken<GreenNode, GreenToken>;
 
-/// Nodes with more children than this are not looked for among those that are known.
+/// Nodes with more children than this are not looked up in the cache.
 const MOST_SHARED_CHILDREN: usize = 3;
 
 /// The kinds up to the last one of punctuation.
 const FIXED: usize = SyntaxKind::QUESTION as usize + 1;
 
-/// Where a node may be begun later that holds what comes from here on.
+/// A position where a node may be started later, to hold everything added from here on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Checkpoint(usize);
 
@@ -78,13 +78,13 @@ impl TreeBuilder {
         Checkpoint(self.children.len())
     }
 
-    /// Begins a node that holds what has come since the checkpoint, which must have been made in the node at hand.
+    /// Starts a node that holds everything added since the checkpoint, which must have been made in the current node.
     pub(crate) fn start_node_at(&mut self, checkpoint: Checkpoint, kind: SyntaxKind) {
         debug_assert!(self.open.last().is_none_or(|&(_, first)| first <= checkpoint.0));
         self.open.push((kind, checkpoint.0));
     }
 
-    /// Adds a node of another tree as it is.
+    /// Adds a node of another tree unchanged.
     pub(crate) fn take(&mut self, node: GreenNode) {
         self.children.push((None, NodeOrToken::Node(node)));
     }

@@ -1,8 +1,8 @@
-//! A text that is kept cut into units, and cut again only where it changes.
+//! A text split into units, and split again only where it changes.
 //!
-//! It is here so that a keystroke in a large file costs what the unit costs that it falls into. The law: after any edits
-//! the pieces are those of the text cut from scratch. It holds because a unit depends on the bytes that the splitter looked
-//! at to find it, which a piece remembers, and on nothing before it but the line that it begins on.
+//! A keystroke in a large file costs as much as the unit that it falls into. Invariant: after any edits the pieces are
+//! those of the text split from scratch. It holds because a unit depends on the bytes that the splitter examined to
+//! find it, which a piece remembers, and on nothing before it but the line that it begins on.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::{UnitKind, UnitSource};
 /// One unit of a text, without its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Piece {
-    /// What it holds.
+    /// The kind of the unit.
     pub kind: UnitKind,
     /// The (first) name that it declares; a section's name; else empty.
     pub name: Arc<str>,
     /// Its text and tree.
     pub source: triomphe::Arc<UnitSource>,
-    /// How many bytes from its start on were looked at; one more than there are if the end of the text was.
+    /// Number of bytes examined from its start on; one more than there are if the end of the text was examined.
     seen: u32,
 }
 
@@ -34,17 +34,17 @@ impl Piece {
 pub struct Replaced {
     /// First byte.
     pub start: u32,
-    /// Behind the last byte of the old text.
+    /// End of the replaced range in the old text.
     pub old_end: u32,
-    /// Behind the last byte of the new text.
+    /// End of the replaced range in the new text.
     pub new_end: u32,
 }
 
 impl Replaced {
-    /// The part that two changes replace together, one after the other.
+    /// The part that two consecutive changes replace together.
     #[must_use]
     pub fn then(self, next: Replaced) -> Replaced {
-        // Where the bytes behind both changes begin, in the text between them.
+        // Where the bytes after both changes begin, in the text between them.
         let settled = self.new_end.max(next.old_end);
         Replaced {
             start: self.start.min(next.start),
@@ -53,7 +53,7 @@ impl Replaced {
         }
     }
 
-    /// The same part counted from a byte before it, if it lies within so many bytes from there.
+    /// This replacement in coordinates relative to `start`, if it is within `length` bytes from there.
     fn within(self, start: usize, length: usize) -> Option<Replaced> {
         let from = |at: u32| at.checked_sub(start as u32);
         let inner =
@@ -78,7 +78,7 @@ impl Replaced {
     }
 }
 
-/// Texts are compared in blocks of so many bytes, which is fast, and byte by byte in the first that differ.
+/// Block size of the fast comparison; the first blocks that differ are compared byte by byte.
 const BLOCK: usize = 4096;
 
 fn same_length<'a>(
@@ -96,10 +96,10 @@ fn same_length<'a>(
     same
 }
 
-/// A text with the units that it is cut into. Copies share everything.
+/// A text with its units. Copies share everything.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CutText {
-    /// A `String`, since one is made of its parts by one copy, and a large text is copied with each keystroke.
+    /// A `String`, since concatenation is one copy, and a large text is copied with each keystroke.
     text: Arc<String>,
     pieces: Arc<[Piece]>,
     /// First byte of each piece.
@@ -107,7 +107,7 @@ pub struct CutText {
 }
 
 impl CutText {
-    /// Cuts a text from scratch.
+    /// Splits a text from scratch.
     ///
     /// # Panics
     /// If the text is 4 GiB or longer; a driver refuses such files before.
@@ -134,7 +134,7 @@ impl CutText {
         &self.text
     }
 
-    /// Its units; joined they are the text.
+    /// The units; concatenated they are the text.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
@@ -144,14 +144,14 @@ impl CutText {
         &self.starts
     }
 
-    /// The text after a change: outside of `replaced` it must be as it was.
+    /// The text after a change: outside of `replaced` it must be unchanged.
     ///
     /// # Panics
     /// As [`CutText::new`].
     #[must_use]
     pub fn changed(&self, text: Arc<String>, replaced: Replaced) -> CutText {
         debug_assert!(Replaced::between(&self.text, &text).is_none_or(|it| it.start >= replaced.start));
-        // The first unit that depends on what has changed; those above it stay.
+        // The first unit that depends on the change; those above it stay.
         let mut start = 0;
         let mut first = 0;
         for piece in self.pieces.iter() {
@@ -164,7 +164,7 @@ impl CutText {
         let mut pieces: Vec<Piece> = Vec::with_capacity(self.pieces.len() + 1);
         pieces.extend_from_slice(&self.pieces[..first]);
         let mut splitter = Splitter::new(&text, start);
-        // Where the old unit `next` starts, as bytes from the end of either text.
+        // Start of the old unit `next`, as bytes from the end of either text.
         let mut next = first;
         let mut old_rest = self.text.len() - start;
         let mut behind = text.as_bytes()[replaced.new_end as usize..].iter();
@@ -191,7 +191,7 @@ impl CutText {
             if start < settled {
                 continue;
             }
-            // Behind the change the two texts are the same: what starts at the same byte of it is the same.
+            // After the change the two texts are equal: a unit that starts at the same byte is the same unit.
             let rest = text.len() - start;
             while old_rest > rest {
                 old_rest -= self.pieces[next].text().len();

@@ -1,7 +1,7 @@
 //! The kinds of tokens and nodes.
 //!
-//! One list, in one place; the typed layer in `ast` gives the nodes their
-//! accessors. A kind says what a thing is in the grammar, never what it means.
+//! One list, in one place; the typed layer in `ast` gives the nodes their accessors. A kind is a role in the grammar,
+//! never a meaning.
 
 macro_rules! kinds {
     ($( $(#[$doc:meta])* $name:ident, )*) => {
@@ -35,7 +35,7 @@ kinds! {
     INT_NUMBER,
     /// A floating-point literal, decimal or `0f…` / `0d…`.
     FLOAT_NUMBER,
-    /// Two numbers or more of an initial value, with the commas and blanks between them; only in a tree.
+    /// Two or more numbers of an initial value, with the commas and blanks between them; only in a tree.
     NUMBERS,
     /// A string in double quotes.
     STRING,
@@ -137,7 +137,7 @@ kinds! {
     FUNCTION,
     /// The `( … )` before a function's name
     RETURN_LIST,
-    /// The `( … )` behind a function's name
+    /// The `( … )` after a function's name
     PARAMETER_LIST,
     /// One parameter
     PARAMETER,
@@ -151,7 +151,7 @@ kinds! {
     ALIGN_CLAUSE,
     /// `.ptr .global .align 8`
     PTR_CLAUSE,
-    /// `[3]` behind `.const`
+    /// `[3]` after `.const`
     BANK_CLAUSE,
     /// One declared name with range, dimensions and initial value
     DECLARATOR,

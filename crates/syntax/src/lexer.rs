@@ -1,8 +1,7 @@
 //! The lexer: a unit's text to tokens, trivia included.
 //!
-//! Total and linear: every byte belongs to exactly one token, and each token is
-//! decided by looking at its own bytes (and, for `.5`, at the token before it).
-//! It reports what is wrong inside a token; it knows no grammar.
+//! Total and linear: every byte belongs to exactly one token, and each token is decided by looking at its own bytes
+//! (and, for `.5`, at the token before it). It reports errors inside a token; it knows no grammar.
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
 
@@ -13,7 +12,7 @@ use crate::limits::MAX_SYNTAX_DIAGNOSTICS;
 /// token's start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Token {
-    /// What it is.
+    /// The kind of the token.
     pub kind: SyntaxKind,
     /// Whether there is a line end between it and the token before it.
     pub on_new_line: bool,
@@ -51,9 +50,8 @@ pub(crate) const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }
 
-/// Cuts `text` into tokens. The last token is [`SyntaxKind::END`] at the end of
-/// the text. Diagnostics are appended to `errors`, at most
-/// [`MAX_SYNTAX_DIAGNOSTICS`] of them.
+/// Lexes `text`. The last token is [`SyntaxKind::END`] at the end of the text. Diagnostics are appended to `errors`, at
+/// most [`MAX_SYNTAX_DIAGNOSTICS`] of them.
 pub fn tokenize(text: &str, errors: &mut Vec<Diagnostic>) -> Vec<Token> {
     let mut lexer = Lexer::new(text);
     lexer.run();
@@ -61,7 +59,7 @@ pub fn tokenize(text: &str, errors: &mut Vec<Diagnostic>) -> Vec<Token> {
     lexer.tokens
 }
 
-/// A text while it is cut, token by token.
+/// A text being lexed token by token.
 pub(crate) struct Lexer<'a> {
     text: &'a [u8],
     at: usize,
@@ -69,9 +67,9 @@ pub(crate) struct Lexer<'a> {
     previous: SyntaxKind,
     /// Nothing but trivia since the last line end (or since the start).
     line_start: bool,
-    /// What there is so far.
+    /// The tokens so far.
     pub tokens: Vec<Token>,
-    /// What was found in it, in text order.
+    /// Diagnostics, in text order.
     pub errors: Vec<Diagnostic>,
 }
 
@@ -81,12 +79,12 @@ impl<'a> Lexer<'a> {
         Lexer { text, at: 0, previous: END, line_start: true, tokens: Vec::new(), errors: Vec::new() }
     }
 
-    /// Makes room for the tokens of a text that is to be cut as a whole.
+    /// Makes room for the tokens of a text that is lexed as a whole.
     pub fn reserve(&mut self) {
         self.tokens.reserve(self.text.len() / 3 + 2);
     }
 
-    /// Cuts all that is left.
+    /// Lexes the rest of the text.
     pub fn run(&mut self) {
         self.reserve();
         while self.at < self.text.len() {
@@ -95,7 +93,7 @@ impl<'a> Lexer<'a> {
         self.step();
     }
 
-    /// Cuts one more token; at the end of the text that is [`SyntaxKind::END`].
+    /// Lexes one more token; at the end of the text that is [`SyntaxKind::END`].
     pub fn step(&mut self) {
         let start = self.at;
         if start == self.text.len() {
@@ -113,8 +111,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Goes on at byte `end` in place of the token `index`. What is between is known without being cut again: it ends with a
-    /// token of the kind `last`, and nothing was found in it.
+    /// Continues at byte `end` in place of the token `index`. The text between is known without being lexed again: it
+    /// ends with a token of the kind `last` and has no errors.
     pub fn jump(&mut self, index: usize, end: u32, last: SyntaxKind) {
         let start = self.tokens[index].start;
         while self.errors.pop_if(|error| error.span.start >= start).is_some() {}
@@ -123,8 +121,8 @@ impl<'a> Lexer<'a> {
         (self.at, self.previous, self.line_start) = (end as usize, last, false);
     }
 
-    /// Cuts on from the token `index` until `stop` says so of a token that is no trivia, or to the end; what was passed
-    /// becomes one token, in place of `index` and all behind it.
+    /// Lexes on from the token `index` until `stop` accepts a token that is not trivia, or to the end. The tokens
+    /// passed become one token, which replaces `index` and all tokens after it.
     pub fn pass(&mut self, index: usize, mut stop: impl FnMut(Token) -> bool) {
         let first = self.rewind(index);
         loop {
@@ -140,9 +138,9 @@ impl<'a> Lexer<'a> {
         self.tokens.push(Token { kind: ERROR_TOKEN, ..first });
     }
 
-    /// Cuts the number at the token `index` together with those that follow it behind commas: one token in its place. False,
-    /// and nothing changes, if they are not two at least. A number that neither comma nor closing brace follows is none of
-    /// them, nor is one of which something is to be said.
+    /// Lexes the number at the token `index` and the numbers that follow it after commas as one token. Returns false
+    /// and changes nothing if there are fewer than two. A number that neither comma nor closing brace follows is not
+    /// included, nor is one with a diagnostic.
     pub fn numbers(&mut self, index: usize) -> bool {
         let first = self.rewind(index);
         let said = self.errors.len();
@@ -175,7 +173,7 @@ impl<'a> Lexer<'a> {
         true
     }
 
-    /// Takes back the token `index` and all behind it, and gives it.
+    /// Removes the token `index` and all tokens after it, and returns it.
     fn rewind(&mut self, index: usize) -> Token {
         let first = self.tokens[index];
         while self.errors.pop_if(|error| error.span.start >= first.start).is_some() {}
@@ -184,7 +182,7 @@ impl<'a> Lexer<'a> {
         first
     }
 
-    /// Goes on at the start of a token that is to come behind those that there are.
+    /// Continues at the start of a token that comes after the existing ones.
     fn rewind_to(&mut self, token: Token) {
         self.at = token.start as usize;
         self.line_start = token.on_new_line;
@@ -192,7 +190,7 @@ impl<'a> Lexer<'a> {
         self.previous = before.map_or(END, |token| token.kind);
     }
 
-    /// The byte behind the last token there is.
+    /// The end of the last token.
     pub fn end(&self) -> u32 {
         self.at as u32
     }
@@ -323,7 +321,7 @@ impl<'a> Lexer<'a> {
     /// A dotted word, `.5`, or a lone dot.
     fn dot(&mut self) -> SyntaxKind {
         let start = self.at;
-        // Behind a word, `.2d` is a modifier; elsewhere `.5` is a number.
+        // After a word, `.2d` is a modifier; elsewhere `.5` is a number.
         if self.peek(1).is_ascii_digit() && !matches!(self.previous, IDENT | DOTTED | R_BRACKET) {
             return self.number();
         }

@@ -1,7 +1,6 @@
 //! The values of numeric literals.
 //!
-//! Only what a literal says by itself: its bits. Conversion to an operand's type
-//! happens where types are known.
+//! Only what a literal says by itself: its bits. Conversion to an operand's type happens where types are known.
 
 /// The value of a numeric literal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -15,19 +14,19 @@ pub enum NumberValue {
         /// Whether the literal does not fit 64 bits.
         overflow: bool,
     },
-    /// `0f…`: the bits of a single-precision number.
+    /// `0f…`: the bits of an f32.
     F32 {
         /// The bits.
         bits: u32,
     },
-    /// `0d…` or a decimal number: the bits of a double-precision number.
+    /// `0d…` or a decimal number: the bits of an f64.
     F64 {
         /// The bits; a decimal literal is rounded to nearest, ties to even.
         bits: u64,
     },
 }
 
-/// The text is no well-formed literal; the lexer has already reported it.
+/// The text is not a well-formed literal; the lexer has already reported it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NumberError;
 

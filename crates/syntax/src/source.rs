@@ -1,8 +1,8 @@
-//! The text of a unit together with its tree, which is made when it is first asked for.
+//! The text of a unit together with its tree, which is built on first access.
 //!
-//! It is here because the writer of an edit knows what the text was before: a text that came of another one by a change
-//! keeps that one's tree until it has one of its own, and reuses the statements that no edit touched. Nothing of this
-//! shows: the tree is that of the text.
+//! The writer of an edit knows the text before it: a text that results from another one by a change keeps that one's
+//! tree until it has one of its own, and reuses the statements that no edit touched. This is not observable: the tree
+//! is always that of the text.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -14,12 +14,12 @@ pub struct UnitSource {
     text: Arc<str>,
     tree: OnceLock<Parse>,
     digest: OnceLock<[u8; 32]>,
-    /// A tree of a text that was like this one but for a part.
+    /// A tree of a text that differs from this one in one part.
     earlier: Mutex<Option<(Parse, Replaced)>>,
 }
 
 impl UnitSource {
-    /// A text of which nothing is known.
+    /// A text without an earlier tree.
     pub fn new(kind: UnitKind, text: &str) -> UnitSource {
         UnitSource {
             kind,
@@ -30,13 +30,14 @@ impl UnitSource {
         }
     }
 
-    /// A text that `old` becomes when `replaced` is replaced in it. Behind that part it may end earlier or later than `old`.
+    /// The text that `old` becomes when `replaced` is replaced in it. After that part it may end earlier or later than
+    /// `old`.
     #[must_use]
     pub fn changed(old: &UnitSource, kind: UnitKind, text: &str, replaced: Replaced) -> UnitSource {
         let earlier = match old.tree.get() {
             Some(tree) => Some((tree.clone(), replaced)),
-            // It never had a tree: what it could have used serves this one, unless it has not all of it. Changes to what
-            // it lacks are not known here.
+            // It never had a tree. The tree that it could have reused serves this one, unless that tree is incomplete;
+            // changes to the missing part are not known here.
             None => old.earlier().clone().and_then(|(tree, before)| {
                 let behind = u32::from(tree.green.text_len()).saturating_sub(before.old_end);
                 let moved = before.new_end + behind;
@@ -71,7 +72,7 @@ impl UnitSource {
         tree
     }
 
-    /// The hash of its text, which is always asked for with the same function and computed once.
+    /// The hash of its text. All callers use the same hash function, and the hash is computed once.
     pub fn digest(&self, hash: impl FnOnce(&str) -> [u8; 32]) -> &[u8; 32] {
         self.digest.get_or_init(|| hash(&self.text))
     }

@@ -1,13 +1,12 @@
 //! The unit splitter: a file's text to kernels, functions, variables and other
 //! items, without building a tree.
 //!
-//! It is the wall against needless work: everything behind it sees one unit's
-//! text and no file position, so an edit reaches only the unit it falls into.
-//! Therefore it must be total (any bytes), linear, much faster than the parser,
-//! and stubborn: half-typed text may spoil the unit it is in and no other.
+//! It keeps incremental work small: everything downstream sees one unit's text and no file position, so an edit reaches
+//! only the unit it falls into. Therefore it must be total (any bytes), linear, much faster than the parser, and
+//! robust: half-typed text may spoil the unit it is in and no other.
 //!
 //! Rules:
-//! * Units joined are the file. White space and comments belong to the item that
+//! * Units concatenated are the file. White space and comments belong to the item that
 //!   follows; what follows the last item is a [`UnitKind::Trailer`].
 //! * A unit ends where its grammar ends it: a body at its closing brace, a
 //!   declaration at its semicolon, header and `.file` lines at the next directive.
@@ -26,7 +25,7 @@ use std::cell::Cell;
 
 use crate::lexer::{is_blank, is_name_byte};
 
-/// What a unit holds.
+/// The kind of item that a unit holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum UnitKind {
     /// `.version`, `.target`, `.address_size`, module-level `.pragma`.
@@ -41,7 +40,7 @@ pub enum UnitKind {
     Entry,
     /// `.section { … }`, or a run of `.file` and `.loc` lines.
     DebugSection,
-    /// White space and comments behind the last item.
+    /// White space and comments after the last item.
     Trailer,
     /// Text that belongs to no item.
     Broken,
@@ -50,7 +49,7 @@ pub enum UnitKind {
 /// One unit of a file.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Unit {
-    /// What it holds.
+    /// The kind of the unit.
     pub kind: UnitKind,
     /// The (first) name that it declares; a section's name; else empty.
     pub name: Box<str>,
@@ -86,14 +85,14 @@ pub fn split_file(text: &str) -> Vec<Unit> {
     units
 }
 
-/// How many lines end in a text.
+/// Number of line ends in a text.
 fn line_ends(text: &[u8]) -> u32 {
     memchr::memchr_iter(b'\n', text).count() as u32
 }
 
 /// How a block comment ends.
 enum CommentEnd {
-    /// Behind its `*/`.
+    /// After its `*/`.
     Closed(usize),
     /// It is unclosed and taken to end here.
     Open(usize),
@@ -114,7 +113,7 @@ enum Mode {
     Statement,
     /// Up to the brace that closes the first one, or a `;` before any brace.
     Body,
-    /// Up to the next directive that is no header word.
+    /// Up to the next directive that is not a header word.
     HeaderRun,
     /// Up to the next directive that is not `.file` or `.loc`.
     FileRun,
@@ -122,12 +121,12 @@ enum Mode {
     Broken,
 }
 
-/// Cuts one unit after the other off a text.
+/// Splits units off a text, one after the other.
 /// The braces and statements that a scan is inside of.
 #[derive(Default)]
 struct Nesting {
     depth: usize,
-    /// Behind `=` braces are an initializer, up to the semicolon.
+    /// After `=` braces are an initializer, up to the semicolon.
     initializer: bool,
     pragma: bool,
     /// End of the last brace that closed something other than an initializer.
@@ -173,7 +172,8 @@ pub(crate) struct Splitter<'a> {
     at: usize,
     /// From here on the text has no `*/`.
     no_close_from: usize,
-    /// Behind the last byte that the unit at hand has looked at; one more than the text has if it looked for its end.
+    /// End of the bytes that the current unit has examined; one more than the length of the text if it looked for the
+    /// end.
     seen: Cell<usize>,
 }
 
@@ -218,8 +218,8 @@ impl<'a> Splitter<'a> {
         Splitter { whole: text, text: text.as_bytes(), at, no_close_from: usize::MAX, seen: Cell::new(at) }
     }
 
-    /// The next unit, its line not counted, and the end of what was looked at to find it; nothing behind the last one.
-    /// Of what is before the unit only the line that it begins on is looked at.
+    /// The next unit, without its line number, and the end of the bytes examined to find it; `None` after the last one.
+    /// Of the text before the unit only the line that it begins on is read.
     pub(crate) fn next_unit(&mut self) -> Option<(Unit, usize)> {
         let start = self.at;
         if start >= self.text.len() {
@@ -239,7 +239,7 @@ impl<'a> Splitter<'a> {
         Some((Unit { kind, name, start: start as u32, len, line: 1 }, self.seen.get()))
     }
 
-    /// Notes that what a byte is, or that the text ends before it, decides something.
+    /// Notes that a decision depends on a byte, or on the text ending before it.
     fn look(&self, at: usize) {
         self.seen.set(self.seen.get().max((at + 1).min(self.text.len() + 1)));
     }
@@ -400,7 +400,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Behind what `.align` or `.attribute` takes: a number, or a list in parentheses.
+    /// The end of the argument of `.align` or `.attribute`: a number, or a list in parentheses.
     fn argument_end(&mut self, at: usize) -> usize {
         let at = self.trivia_end(at);
         let rest = &self.text[at..];
@@ -418,7 +418,7 @@ impl<'a> Splitter<'a> {
         at + len
     }
 
-    /// Behind a linkage word: more of them, an alignment or attributes, then a function or a variable.
+    /// After a linkage word: more of them, an alignment or attributes, then a function or a variable.
     fn linked(&mut self, mut after: usize, text: &str) -> (UnitKind, Box<str>) {
         loop {
             let at = self.trivia_end(after);
@@ -455,8 +455,8 @@ impl<'a> Splitter<'a> {
         (UnitKind::Broken, Box::default())
     }
 
-    /// The first name behind a keyword, past dotted words, numbers and groups in
-    /// parentheses or brackets; none behind the end of the unit, which has been scanned.
+    /// The first name after a keyword, past dotted words, numbers and groups in parentheses or brackets; none after the
+    /// end of the unit, which has been scanned.
     fn name_after(&mut self, mut at: usize, text: &str) -> Box<str> {
         let mut depth = 0usize;
         loop {
@@ -502,7 +502,7 @@ impl<'a> Splitter<'a> {
         let mut nesting = Nesting::default();
         // Everything up to here is known to end in a byte that is not trivia.
         let mut solid = at;
-        // From here up to `at` there are boring bytes: names, numbers, white space.
+        // From here up to `at` there are uninteresting bytes: names, numbers, white space.
         let mut run = at;
         let settle = |solid: usize, run: usize, at: usize| {
             let kept = text[run..at].iter().rposition(|&byte| !is_blank(byte));
@@ -514,7 +514,7 @@ impl<'a> Splitter<'a> {
             }
             if at >= text.len() {
                 solid = settle(solid, run, at);
-                // A body that nothing closes reaches to the end of the text, where its brace is missed.
+                // An unclosed body reaches to the end of the text, where its brace is missing.
                 if nesting.depth > 0 && mode == Mode::Body {
                     solid = text.len();
                 }
@@ -599,8 +599,7 @@ impl<'a> Splitter<'a> {
             b".entry" | b".func" | b".visible" | b".extern" | b".common" | b".section" => true,
             word if is_header(word) => mode != Mode::HeaderRun,
             b".weak" => {
-                // Also a modifier of loads and stores, which may be apart from
-                // its opcode.
+                // Also a modifier of loads and stores, which may be separated from its opcode.
                 let next = self.trivia_end(end);
                 matches!(mode, Mode::HeaderRun | Mode::FileRun)
                     || matches!(before, b';' | b'{' | b'}')

@@ -1,8 +1,8 @@
-//! Places in a tree: a node or token of the green tree together with where it starts.
+//! Places in a tree: a node or token of the green tree together with its start.
 //!
-//! It is here because a tree is read far more often than it is moved about in: both are plain values of two words, so
-//! that a walk down costs no allocation and no count of references, and texts are borrowed from the tree itself. There is
-//! no way up; code that needs the ancestors of a token asks for the way down to it ([`NodeRef::path`]).
+//! A tree is read far more often than it is navigated: both are plain values of two words, so that a walk down needs no
+//! allocation and no reference count, and texts are borrowed from the tree itself. There are no parent links; code that
+//! needs the ancestors of a token asks for the path down to it ([`NodeRef::path`]).
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -40,7 +40,7 @@ impl<'t> NodeRef<'t> {
         self.green
     }
 
-    /// What kind of node it is.
+    /// The kind of the node.
     pub fn kind(self) -> SyntaxKind {
         PtxLanguage::kind_from_raw(self.green.kind())
     }
@@ -62,12 +62,12 @@ impl<'t> NodeRef<'t> {
         }
     }
 
-    /// Its first token that is no trivia.
+    /// Its first token that is not trivia.
     pub fn first_solid_token(self) -> Option<TokenRef<'t>> {
         self.solid_end(false)
     }
 
-    /// The first or last token that is no trivia. The parser bounds the depth of nodes.
+    /// The first or last token that is not trivia. The parser bounds the depth of nodes.
     fn solid_end(self, last: bool) -> Option<TokenRef<'t>> {
         let mut children = self.children_with_tokens();
         let next = || if last { children.next_back() } else { children.next() };
@@ -148,7 +148,7 @@ impl fmt::Debug for NodeRef<'_> {
 }
 
 impl<'t> TokenRef<'t> {
-    /// What kind of token it is.
+    /// The kind of the token.
     pub fn kind(self) -> SyntaxKind {
         PtxLanguage::kind_from_raw(self.green.kind())
     }
@@ -193,9 +193,9 @@ impl<'t> Path<'t> {
 #[derive(Clone)]
 pub struct Elements<'t> {
     raw: rowan::Children<'t>,
-    /// Where the next one starts.
+    /// Start of the next one.
     start: u32,
-    /// Where the last one ends.
+    /// End of the last one.
     end: u32,
 }
 
@@ -293,7 +293,7 @@ mod tests {
         for node in parse.syntax().descendants() {
             let span = node.span();
             assert_eq!(&TEXT[span.start as usize..span.end() as usize], node.to_string());
-            // From both ends the children are the same.
+            // Iteration from both ends gives the same children.
             let mut backwards: Vec<_> =
                 node.children_with_tokens().rev().map(|it| format!("{it:?}")).collect();
             backwards.reverse();

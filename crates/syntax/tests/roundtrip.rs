@@ -1,4 +1,4 @@
-//! The tree of any text is that text, and units joined are the file.
+//! The tree of any text is that text, and units concatenated are the file.
 //!
 //! Laws, checked on random mutations of a small module that uses every construct
 //! of the grammar, on hand-picked hostile texts, and on outside files named by
@@ -101,7 +101,7 @@ fn the_module_has_no_errors() {
     }
 }
 
-/// A text of which some bytes at a place are replaced, and what was replaced.
+/// A text with some bytes replaced at a place, and the replacement.
 fn edited(old: &str, place: f64, removed: usize, new: &str) -> (Arc<String>, Replaced) {
     let mut start = (place * old.len() as f64) as usize;
     while !old.is_char_boundary(start) {
@@ -210,7 +210,7 @@ fn outside_files() {
     assert!(files > 0, "no .ptx files found");
 }
 
-/// Pieces that an editor's user types, and that confuse splitters.
+/// Pieces of text that a user types and that confuse splitters.
 const PIECES: &[&str] = &[
     "{",
     "}",
@@ -277,8 +277,8 @@ proptest! {
         check(&text);
     }
 
-    /// Fifty edits, one after the other: two hundred times, ten thousand in all. Each is told where it was, and each the
-    /// other way, where it is looked for.
+    /// Fifty successive edits, two hundred times: ten thousand in all. Each is applied with a known place and with a
+    /// searched one.
     #[test]
     fn cut_again_is_cut_from_scratch(
         edits in prop::collection::vec((0.0..1.0f64, 0usize..30, 0usize..PIECES.len()), 50)
@@ -298,7 +298,7 @@ proptest! {
         }
     }
 
-    /// The same for trees: fifty edits, each tree made from the one before, whether that was asked for or not.
+    /// Fifty edits, each tree reparsed from the one before, with or without the tree having been requested.
     #[test]
     fn parsed_again_is_parsed_from_scratch(
         edits in prop::collection::vec((0.0..1.0f64, 0usize..30, 0usize..PIECES.len(), any::<bool>()), 50)
@@ -313,13 +313,13 @@ proptest! {
                 }
             }
         }
-        // As one unit, whatever the splitter would say.
+        // As one unit, whatever the splitter would do.
         let (text, replaced) = edited(MODULE, 0.5, 3, "add;");
         let old = parse_unit(UnitKind::Entry, MODULE);
         prop_assert_eq!(parse_unit_again(UnitKind::Entry, &text, &old, replaced), parse_unit(UnitKind::Entry, &text));
     }
 
-    /// What is typed into one kernel leaves the units of the others as they were.
+    /// An edit of one kernel leaves the units of the others unchanged.
     #[test]
     fn typing_spoils_one_kernel(place in 0.0..1.0f64, piece in 0usize..3) {
         let kernel = |index: usize| {
@@ -345,7 +345,7 @@ proptest! {
     }
 }
 
-/// Nonsense of many tokens is a small tree: what is passed over is not kept token by token.
+/// A long text without meaning gives a small tree: skipped text is not kept token by token.
 #[test]
 fn floods_of_tokens_make_small_trees() {
     for flood in [";", "{", "(", ")", "x ", "1 ", ", ", "@ ", "["] {

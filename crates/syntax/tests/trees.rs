@@ -1,4 +1,4 @@
-//! The shape of trees: what groups with what, and what a slip costs.
+//! The shape of trees: grouping and error recovery.
 
 use expect_test::{Expect, expect};
 use oriole_syntax::ast::{AstNode, DeclarationHead, InitializerList, ListValue, Operand, Statement};
@@ -195,7 +195,7 @@ fn runs_of_numbers_are_one_token() {
         .collect();
     let values = ["1", "0x2U", ".5", "-4", "5", "{6}", "{7, 0f3f800000}", "8+1", "9", "10", "0xff(x)"];
     assert_eq!(texts[..values.len()], values);
-    // What is wrong with a number is said as anywhere else, and the numbers round it are one token all the same.
+    // An error in a number is reported as anywhere else, and the numbers around it are one token all the same.
     let parse = parse_unit(UnitKind::Variable, ".const .b32 x[] = {1, 2, 089, 3, 4};");
     let errors: Vec<_> =
         parse.errors.iter().map(|error| (error.span.start, error.message.to_string())).collect();

@@ -4,7 +4,7 @@ use crate::descriptor::SharedMatrix;
 use crate::memory::{Address, Fault, TensorMemory};
 use crate::{HALF, PIECE, Piece, Touched};
 
-/// What is copied, and to which lanes.
+/// The shape of a copy, and its target lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CopyShape {
     /// `.128x256b`
@@ -21,7 +21,7 @@ pub enum CopyShape {
     Lanes32EachWarp,
 }
 
-/// Elements that are narrower in shared memory: of each sixteen bytes the first ones hold sixteen elements.
+/// Elements that are packed in shared memory: of each sixteen bytes the first ones hold sixteen elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spread {
     /// Four bits: the middle of a byte (not confirmed).
@@ -35,7 +35,7 @@ pub enum Spread {
 pub struct Copy {
     /// Its shape.
     pub shape: CopyShape,
-    /// How elements become bytes.
+    /// The unpacking of elements to bytes.
     pub spread: Option<Spread>,
 }
 
@@ -67,10 +67,10 @@ impl Spread {
 }
 
 impl Copy {
-    /// Copies for one block. Gives the pieces that were read, and the cells that were written.
+    /// Copies for one block. Returns the pieces that were read, and the cells that were written.
     ///
     /// # Errors
-    /// Cells or pieces that are not there.
+    /// Cells or pieces that do not exist.
     pub fn execute(
         &self,
         memory: &mut TensorMemory,
@@ -105,7 +105,7 @@ mod tests {
     fn copied(copy: Copy) -> TensorMemory {
         let mut memory = TensorMemory::default();
         memory.allocate(32).unwrap();
-        // Each line names itself in its first byte; distances of 128 and 2048 bytes, nothing swizzled.
+        // Each line has its index in its first byte; distances of 128 and 2048 bytes, no swizzling.
         let mut shared = vec![0; 0x2000];
         (0..128).for_each(|line| shared[line * 16] = line as u8 + 1);
         shared[0x800] = 0xff;

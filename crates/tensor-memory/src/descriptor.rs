@@ -1,10 +1,10 @@
-//! Descriptors: of a matrix in shared memory, and of a product.
+//! Matrix descriptors in shared memory, and instruction descriptors.
 
 use crate::memory::Fault;
 use crate::product::{Element, Kind, Sum};
 use crate::{PIECE, Piece};
 
-/// Lowest bits of the parts of a descriptor of shared memory.
+/// Lowest bits of the fields of a shared memory descriptor.
 const LEADING_BIT: u32 = 16;
 const STRIDE_BIT: u32 = 32;
 const BASE_BIT: u32 = 49;
@@ -23,19 +23,19 @@ pub struct SharedMatrix {
     leading: u64,
     stride: u64,
     base: u64,
-    /// Bytes of a row of a pattern: 16 where nothing is swizzled.
+    /// Bytes of a row of a pattern: 16 without swizzling.
     width: u64,
-    /// Bytes that stay together.
+    /// Bytes that swizzling does not split.
     atom: u64,
-    /// The leading distance is the address of what comes behind the 128 bytes that the start lies in.
+    /// The leading distance is the address of the data after the first 128 bytes.
     absolute: bool,
 }
 
 impl SharedMatrix {
-    /// As a descriptor says.
+    /// From a descriptor.
     ///
     /// # Errors
-    /// A way of swizzling that does not exist, or that has no second part elsewhere.
+    /// An unknown swizzle mode, or one that does not allow a separate second part.
     pub fn new(descriptor: u64) -> Result<SharedMatrix, Fault> {
         let distance = |bit: u32| (descriptor >> bit & DISTANCE_BITS) << 4;
         let (width, atom) = match descriptor >> SWIZZLE_BIT {
@@ -70,7 +70,7 @@ impl SharedMatrix {
         })
     }
 
-    /// The same where nothing reads a second part: all but products of a depth of 96.
+    /// As [`SharedMatrix::new`], for all MMAs but those of a depth of 96, which alone read a second part.
     ///
     /// # Errors
     /// As [`SharedMatrix::new`], or the descriptor names a second part.
@@ -87,16 +87,16 @@ impl SharedMatrix {
         }
     }
 
-    /// Address of the piece with these bytes of a line. Of a transposed matrix a line is one of the depth, and the bytes go
-    /// along the other side.
+    /// Address of the piece with these bytes of a line. A line of a transposed matrix runs across the depth, and the
+    /// bytes along the other side.
     fn piece(&self, line: u64, byte: u64, transposed: bool) -> u64 {
         let byte = byte / PIECE as u64 * PIECE as u64;
         let plain = self.width == 16;
-        // With atoms of 32 bytes a transposed pattern has four lines.
+        // With 32-byte atoms a transposed pattern has four lines.
         let lines = if transposed && self.atom == 32 { 4 } else { 8 };
         let (beside, behind) = match (transposed, plain) {
             (false, true) => (byte / 16 * self.leading, self.stride),
-            // A line goes on in the second part where the 128 bytes that the matrix starts in end.
+            // A line continues in the second part where the 128 bytes that the matrix starts in end.
             (false, false) if self.absolute && self.start % PATTERN_ROW + byte >= PATTERN_ROW => {
                 let over = self.start % PATTERN_ROW + byte - PATTERN_ROW;
                 (self.leading.wrapping_sub(self.start).wrapping_add(over), self.stride)
@@ -107,12 +107,12 @@ impl SharedMatrix {
         };
         let place = line % lines * self.width + line / lines * behind;
         let address = self.start.wrapping_add(place).wrapping_add(beside);
-        // The row among the rows of a pattern decides where an atom lies in it.
+        // The row within a pattern determines the place of an atom.
         let row = (address / PATTERN_ROW).wrapping_sub(self.base) % (self.width / self.atom);
         address ^ (row * self.atom)
     }
 
-    /// The sixteen bytes of a line that hold a byte, of the shared memory of the block of a rank.
+    /// The sixteen bytes of a line that contain a byte, in the shared memory of the block of a rank.
     pub(crate) fn load(
         &self,
         shared: &[Vec<u8>],
@@ -134,12 +134,12 @@ impl SharedMatrix {
     }
 }
 
-/// What a product is, as the register of its description says.
+/// The instruction descriptor of an MMA, unpacked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InstructionDescriptor {
-    /// What both factors are made of.
+    /// Element types of the factors.
     pub elements: [Element; 2],
-    /// What the sums are.
+    /// Type of the accumulator.
     pub sum: Sum,
     /// Rows of the result, those of both blocks of a pair.
     pub rows: u32,
@@ -147,27 +147,27 @@ pub struct InstructionDescriptor {
     pub columns: u32,
     /// Each factor is negated.
     pub negated: [bool; 2],
-    /// Each factor lies the other way round.
+    /// Each factor is transposed.
     pub transposed: [bool; 2],
-    /// Integers are held in their range.
+    /// Integers saturate.
     pub saturates: bool,
-    /// The left factor has half of its elements.
+    /// The left factor is sparse: half of its elements are stored.
     pub sparse: bool,
-    /// Which column says which elements these are.
+    /// The column of the sparse selector.
     pub selector: u32,
     /// Scales have an exponent only.
     pub exponents: bool,
-    /// Which byte of a word is the first scale of each factor.
+    /// The byte of a word with the first scale of each factor.
     pub scale_bytes: [u32; 2],
     /// The depth is 96.
     pub deep: bool,
 }
 
 impl InstructionDescriptor {
-    /// The bits as a kind of product reads them.
+    /// Unpacks the bits for a kind of MMA.
     ///
     /// # Errors
-    /// Bits that mean nothing for this kind.
+    /// Bits that are invalid for this kind.
     pub fn new(kind: Kind, bits: u32) -> Result<InstructionDescriptor, Fault> {
         let field = |bit: u32, width: u32| bits >> bit & ((1 << width) - 1);
         let flag = |bit: u32| field(bit, 1) == 1;
@@ -207,7 +207,7 @@ impl InstructionDescriptor {
 mod tests {
     use super::*;
 
-    /// A descriptor with these distances and this way of swizzling.
+    /// A descriptor with these distances and this swizzle mode.
     fn matrix(leading: u64, stride: u64, swizzle: u64) -> SharedMatrix {
         let bits =
             1 << 46 | swizzle << SWIZZLE_BIT | (stride >> 4) << STRIDE_BIT | (leading >> 4) << LEADING_BIT;
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(plain.piece(9, 17, false), 0x400 + 0x110 + 0x800);
         // ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO))
         assert_eq!(plain.piece(9, 32, true), 0x400 + 0x10 + 0x800 + 0x200);
-        // Swizzle<3,4,3>: row 2 of the pattern, pieces 5 and 7 change places.
+        // Swizzle<3,4,3>: row 2 of the pattern, pieces 5 and 7 are swapped.
         let whole = matrix(0x10, 0x400, 2);
         assert_eq!(whole.piece(2, 0x50, false), 0x400 + 0x100 + 0x70);
         assert_eq!(whole.piece(10, 0, false), 0x400 + 0x400 + 0x100 + 0x20);
@@ -234,7 +234,7 @@ mod tests {
         assert!(SharedMatrix::new(3 << SWIZZLE_BIT).is_err());
     }
 
-    /// A line of 48 bytes that starts 32 bytes before the end of its 128 goes on at the address of the second part.
+    /// A line of 48 bytes that starts 32 bytes before the end of its 128 continues at the address of the second part.
     #[test]
     fn lines_go_on_in_a_second_part() {
         let bits = 1 << ABSOLUTE_BIT
@@ -245,7 +245,7 @@ mod tests {
         let parts = SharedMatrix::new(bits).unwrap();
         assert_eq!(parts.piece(0, 16, false), 0x400 + 112);
         assert_eq!(parts.piece(0, 32, false), 0x8000);
-        // Row 3 of the second group: both parts are swizzled by where they lie.
+        // Row 3 of the second group: both parts are swizzled by their addresses.
         assert_eq!(parts.piece(11, 16, false), 0x400 + 0x400 + 3 * 128 + (112 ^ 48));
         assert_eq!(parts.piece(11, 32, false), 0x8000 + 0x400 + 3 * 128 + 48);
         assert!(SharedMatrix::of_one_part(bits).is_err());

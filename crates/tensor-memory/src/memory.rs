@@ -1,4 +1,4 @@
-//! The storage: lanes and columns of 32 bits, and who has taken which columns.
+//! The storage: lanes and columns of 32 bits, and the allocation of columns.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use std::fmt;
 pub const LANES: u32 = 128;
 /// Its columns.
 pub const COLUMNS: u32 = 512;
-/// Columns are taken in multiples of so many.
+/// Allocation unit of columns.
 const UNIT: u32 = 32;
 /// Lanes that a warp reaches by loads and stores.
 const LANES_OF_WARP: u32 = 32;
@@ -23,29 +23,29 @@ pub struct Address {
 }
 
 impl Address {
-    /// As a register holds it.
+    /// From the bits of a register.
     pub fn new(bits: u32) -> Address {
         Address { lane: bits >> 16, column: bits & 0xffff }
     }
 
-    /// What a register holds.
+    /// The bits of a register.
     pub fn bits(self) -> u32 {
         self.lane << 16 | self.column
     }
 }
 
-/// A rule of tensor memory that is broken.
+/// A broken rule of tensor memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// A lane or a column beyond the last one.
     OutOfBounds(Address),
-    /// A column that nobody has taken.
+    /// A column that is not allocated.
     NotAllocated(Address),
     /// A lane that another warp of the group reaches.
     OtherWarp(Address),
-    /// A piece of shared memory that is not there.
+    /// A piece of shared memory that does not exist.
     Shared(u64),
-    /// What the operands say has no meaning.
+    /// The operands are invalid.
     Operands(String),
 }
 
@@ -64,7 +64,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A run of columns that were taken together.
+/// A run of columns that were allocated together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Run {
     first: u32,
@@ -80,18 +80,18 @@ impl Run {
 /// The tensor memory of a block.
 #[derive(Clone, Default)]
 pub struct TensorMemory {
-    /// Lane by lane; empty as long as nobody has taken a column.
+    /// Lane by lane; empty until a column is allocated.
     cells: Vec<u32>,
     runs: Vec<Run>,
-    /// No column may be taken any more.
+    /// The permit to allocate is relinquished.
     given_up: bool,
 }
 
 impl TensorMemory {
-    /// Takes columns. `None` if as many are free later only.
+    /// Allocates columns. `None` if there will be as many only later.
     ///
     /// # Errors
-    /// A number of columns that cannot be taken, or a block that has given up to take any.
+    /// An invalid number of columns, or a block that has relinquished its permit.
     pub fn allocate(&mut self, columns: u32) -> Result<Option<Address>, Fault> {
         check_columns(columns)?;
         if self.given_up {
@@ -110,10 +110,10 @@ impl TensorMemory {
         Ok(Some(Address { lane: 0, column: first }))
     }
 
-    /// Gives columns back.
+    /// Frees columns.
     ///
     /// # Errors
-    /// They were not taken, or not as one.
+    /// They were not allocated, or not as one run.
     pub fn release(&mut self, address: Address, columns: u32) -> Result<(), Fault> {
         check_columns(columns)?;
         let run = Run { first: address.column, columns };
@@ -130,10 +130,10 @@ impl TensorMemory {
         }
     }
 
-    /// Gives back every run of columns but those that are kept.
+    /// Frees every run of columns except the given ones.
     ///
     /// # Errors
-    /// A part of a run is kept.
+    /// Only a part of a run is given.
     pub fn keep(&mut self, kept: impl Fn(u32) -> bool) -> Result<(), Fault> {
         let all = |run: &Run| {
             (run.first..run.first + run.columns).step_by(UNIT as usize).filter(|at| kept(*at)).count()
@@ -149,12 +149,12 @@ impl TensorMemory {
         Ok(())
     }
 
-    /// Nothing will be taken from now on.
+    /// Relinquishes the permit to allocate.
     pub fn give_up(&mut self) {
         self.given_up = true;
     }
 
-    /// A run of columns that was not given back: its first column and how many they are.
+    /// A run of columns that was not freed: its first column and its length.
     pub fn kept(&self) -> Option<(u32, u32)> {
         self.runs.first().map(|run| (run.first, run.columns))
     }
@@ -194,12 +194,12 @@ fn check_columns(columns: u32) -> Result<(), Fault> {
     }
 }
 
-/// Moves 32 bytes of each lane that one warp has to the lane before; the last one keeps its own. Gives the cells.
+/// Moves 32 bytes of each lane of one warp to the lane before; the last one keeps its own. Returns the cells.
 ///
 /// Not confirmed: that the data move to lower lanes follows from `tcgen05.cp.4x256b`, which fills the last lane anew.
 ///
 /// # Errors
-/// The address does not begin the lanes of a warp, or columns are not there.
+/// The address is not the first lane of a warp, or columns do not exist.
 pub fn shift(memory: &mut TensorMemory, address: Address) -> Result<crate::Touched, Fault> {
     let Address { lane, column } = address;
     if !lane.is_multiple_of(LANES_OF_WARP) {

@@ -8,7 +8,7 @@ const WARP: u32 = 32;
 /// Warps of a group.
 const WARPS: u32 = 4;
 
-/// Which cell a register of a thread is.
+/// The mapping from registers of threads to cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// `.32x32b`: a thread has a lane.
@@ -24,7 +24,7 @@ pub enum Shape {
         /// The upper ones.
         upper: bool,
     },
-    /// `.16x32bx2`: the upper threads have the same lanes as the lower ones, so many columns further on.
+    /// `.16x32bx2`: the upper threads have the same lanes as the lower ones, this many columns further on.
     Split(u32),
 }
 
@@ -33,9 +33,9 @@ pub enum Shape {
 pub struct Movement {
     /// The shape that is repeated.
     pub shape: Shape,
-    /// How often.
+    /// The repeat count.
     pub count: u32,
-    /// A register has the lower halves of two neighbouring columns.
+    /// A register holds the lower halves of two neighbouring columns.
     pub packed: bool,
 }
 
@@ -49,7 +49,7 @@ impl Movement {
         }
     }
 
-    /// The threads that take part.
+    /// The participating threads.
     pub fn threads(&self) -> u32 {
         match self.shape {
             Shape::Half { upper: false } => 0xffff,
@@ -72,13 +72,13 @@ impl Movement {
             Shape::Bits64 => (line + 8 * (within % 2), within / 2 + 2 * register),
             Shape::Bits128 => (line + 8 * (register % 2), within + 4 * (register / 2)),
             Shape::Bits256 => (line + 8 * (register / 2 % 2), 2 * within + register % 2 + 8 * (register / 4)),
-            // The distance is one of columns, packed or not.
+            // The distance is in columns, packed or not.
             Shape::Split(distance) => return (thread % 16, thread / 16 * distance + width * register),
         };
         (lane, width * column)
     }
 
-    /// The address, if the warp may access so many lanes there.
+    /// Checks that the warp may access the address.
     fn check(&self, warp: u32, address: Address) -> Result<(), Fault> {
         let lanes = if self.shape == Shape::Lanes32 { WARP } else { HALF };
         if address.lane / WARP != warp % WARPS {
@@ -103,7 +103,7 @@ impl Movement {
         (0..columns).map(move |next| (address.lane + lane, address.column + column + next))
     }
 
-    /// What is accessed.
+    /// The accessed cells.
     pub fn touched(&self, address: Address) -> Touched {
         let threads = (0..WARP).filter(|thread| self.has(*thread));
         let registers = threads.flat_map(|thread| (0..self.registers()).map(move |at| (thread, at)));
@@ -114,7 +114,7 @@ impl Movement {
     /// The registers of a load, each in every thread.
     ///
     /// # Errors
-    /// A cell that the warp does not reach or that is not there.
+    /// A cell that the warp does not reach or that does not exist.
     pub fn load(&self, memory: &TensorMemory, warp: u32, address: Address) -> Result<Vec<[u32; 32]>, Fault> {
         self.check(warp, address)?;
         let mut registers = vec![[0; 32]; self.registers() as usize];
@@ -129,7 +129,7 @@ impl Movement {
         Ok(registers)
     }
 
-    /// Stores registers. Of a packed one each half becomes a cell whose upper half is zero (not confirmed).
+    /// Stores registers. Each half of a packed one becomes a cell whose upper half is zero (not confirmed).
     ///
     /// # Errors
     /// As for a load.

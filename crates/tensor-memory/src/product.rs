@@ -1,14 +1,14 @@
-//! Products: which elements a product multiplies, where they come from and where the sums go.
+//! MMAs: the elements that are multiplied, their sources, and the destination of the sums.
 
 use crate::descriptor::{InstructionDescriptor, SharedMatrix};
 use crate::memory::{Address, Fault, LANES, TensorMemory};
 use crate::{HALF, Piece, Touched, sparse};
 
-/// Lanes of a warp; scales are there for each of them.
+/// Lanes of a warp; each has its own copy of the scales.
 const WARP: u32 = 32;
 /// Most columns of a result.
 const MOST_COLUMNS: u32 = 256;
-/// The depth of a product whose descriptor says so.
+/// The larger depth that a descriptor can select.
 const DEEP: u32 = 96;
 /// Most scales of a row: one for each 16 elements of a depth of 96.
 const MOST_SCALES: usize = 6;
@@ -27,7 +27,7 @@ pub enum Kind {
     Mxf4Nvf4,
 }
 
-/// What a factor is made of.
+/// The element type of a factor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Element {
     F16,
@@ -42,7 +42,7 @@ pub enum Element {
     S8,
 }
 
-/// What sums are.
+/// The type of the accumulator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sum {
     Half,
@@ -56,7 +56,7 @@ impl Kind {
         matches!(self, Kind::Mxf8f6f4 | Kind::Mxf4 | Kind::Mxf4Nvf4)
     }
 
-    /// Bits that an element has in tensor memory, and that count for the depth.
+    /// Bits of an element in tensor memory, which determine the depth.
     pub fn container_bits(self) -> u32 {
         match self {
             Kind::Tf32 => 32,
@@ -66,7 +66,7 @@ impl Kind {
         }
     }
 
-    /// The type that a field of the descriptor names.
+    /// The type in a field of the descriptor.
     pub(crate) fn element(self, field: u32) -> Option<Element> {
         let named: &[Option<Element>] = match self {
             Kind::F16 => &[Some(Element::F16), Some(Element::BF16)],
@@ -102,19 +102,19 @@ impl Element {
         }
     }
 
-    /// The element in a container of tensor memory. Four bits lie in the middle of a byte (not confirmed).
+    /// The element in a container of tensor memory. FP4 is in the middle of a byte (not confirmed).
     fn unpack(self, container: u32, bits: u32) -> u64 {
         let place = if bits == 8 && self.bits() == 4 { 2 } else { 0 };
         u64::from(container) >> place & (u64::MAX >> (64 - self.bits()))
     }
 }
 
-/// What the instruction itself says of a product.
+/// The properties of an MMA that the instruction states.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Form {
     /// The kind.
     pub kind: Kind,
-    /// Blocks that take part: `.cta_group`.
+    /// Participating blocks: `.cta_group`.
     pub blocks: u32,
     /// `.ws`
     pub weights_stay: bool,
@@ -122,11 +122,11 @@ pub struct Form {
     pub sparse: bool,
     /// `.ashift`
     pub shifted: bool,
-    /// Scales of a row of the depth that the kind has without a word of the descriptor; none if blocks are not scaled.
+    /// Scales of a row of the kind's default depth; 0 without block scaling.
     pub scales: u32,
 }
 
-/// Where the left factor is.
+/// The place of the left factor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Left {
     /// In shared memory, by its descriptor.
@@ -135,7 +135,7 @@ pub enum Left {
     Tensor(Address),
 }
 
-/// The operands of a product.
+/// The operands of an MMA.
 #[derive(Clone, Copy, Debug)]
 pub struct Operands {
     /// The result.
@@ -144,31 +144,31 @@ pub struct Operands {
     pub left: Left,
     /// The descriptor of the right factor.
     pub right: u64,
-    /// What says which elements of a sparse factor are there.
+    /// The metadata of a sparse factor.
     pub metadata: Address,
     /// The scales of both factors.
     pub scales: [Address; 2],
-    /// Old sums are added to.
+    /// Whether to accumulate.
     pub adds: bool,
-    /// Lanes that keep what they have, by block.
+    /// Lanes that keep their values, by block.
     pub kept_lanes: [u32; 8],
-    /// Which columns of the right factor are zero, as a descriptor says.
+    /// The zero columns of the right factor, as a zero-column mask descriptor.
     pub zero_columns: u64,
 }
 
-/// What is added up to one element of the result.
+/// The inputs of one element of the result.
 pub struct Row<'r> {
-    /// Elements of the left factor that are there.
+    /// Stored elements of the left factor.
     pub left: &'r [u64],
-    /// Those that they are multiplied with.
+    /// The elements of the right factor that they are multiplied with.
     pub right: &'r [u64],
-    /// Scales of both, one pair for each of as many equal parts; none if blocks are not scaled.
+    /// Scales of both, one pair for each of as many equal parts; empty without block scaling.
     pub scales: &'r [[u8; 2]],
-    /// The old sum, if it counts.
+    /// The old accumulator, or 0.
     pub old: u32,
 }
 
-/// What a product touched, for whoever follows its rules.
+/// The cells and pieces that an MMA touched, for the checks of its rules.
 #[derive(Default)]
 pub struct Outcome {
     /// Pieces of shared memory that were read.
@@ -179,28 +179,28 @@ pub struct Outcome {
     pub written: Vec<(u32, Touched)>,
 }
 
-/// Which lanes have which part of the result of a block.
+/// The distribution of the result of a block over lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Path {
     /// A lane for each row.
     Whole,
     /// Sixteen rows for each warp, in the upper or lower half of its lanes.
     Scattered,
-    /// So many groups of lanes, each with its part of the columns.
+    /// This many groups of lanes, each with its part of the columns.
     Folded(u32),
 }
 
-/// A product of two matrices that is added to a third.
+/// An MMA.
 #[derive(Clone, Copy, Debug)]
 pub struct Product {
-    /// What the instruction says.
+    /// The form of the instruction.
     pub form: Form,
-    /// What the descriptor says.
+    /// The instruction descriptor.
     pub descriptor: InstructionDescriptor,
     path: Path,
 }
 
-/// A line of the left factor, as a lane has it.
+/// A line of the left factor in a lane.
 struct Line {
     terms: Vec<u64>,
     /// Positions of a sparse one.
@@ -209,7 +209,7 @@ struct Line {
 }
 
 impl Product {
-    /// A product as the instruction and its descriptor say, on a chip that has a depth of 96 or has none.
+    /// An MMA from the instruction and its descriptor, on a chip with or without a depth of 96.
     ///
     /// # Errors
     /// A shape that does not exist.
@@ -248,7 +248,7 @@ impl Product {
         let step = match (form.weights_stay, form.kind) {
             (true, _) => 64,
             (false, Kind::I8) if columns > 32 || form.blocks == 2 => 16 * form.blocks,
-            // CUTLASS takes no others for one block; the manual has the pair's steps.
+            // CUTLASS uses no others for one block; the manual has the pair's steps.
             _ if descriptor.deep => 16,
             _ => 8 * form.blocks,
         };
@@ -268,14 +268,14 @@ impl Product {
         if self.form.sparse { 2 * self.stored() } else { self.stored() }
     }
 
-    /// Scales of a row of a factor: one for as many elements, however deep the product is.
+    /// Scales of a row of a factor: one for a fixed number of elements, whatever the depth.
     fn scales(&self) -> u32 {
         let usual = 256 / self.form.kind.container_bits();
         self.form.scales * self.stored() / usual
     }
 
-    /// Columns between the words of scales that belong to one row: the rows or columns of a factor, 32 to a column, those of
-    /// the right factor filled up to 128 or 256.
+    /// Columns between the words of scales that belong to one row: the rows or columns of a factor, 32 to a column,
+    /// those of the right factor padded to 128 or 256.
     fn scale_words(&self, factor: usize) -> u32 {
         let lines = if factor == 0 { LANES } else { self.descriptor.columns.next_multiple_of(LANES) };
         lines / WARP
@@ -286,7 +286,7 @@ impl Product {
         self.descriptor.rows / self.form.blocks
     }
 
-    /// Elements of a row of the left factor that are there.
+    /// Stored elements of a row of the left factor.
     fn stored(&self) -> u32 {
         if self.descriptor.deep { DEEP } else { 256 / self.form.kind.container_bits() }
     }
@@ -311,10 +311,10 @@ impl Product {
         }
     }
 
-    /// Multiplies for the blocks of these ranks, the even one first; `dot` adds up an element of the result.
+    /// Multiplies for the blocks of these ranks, the even one first; `dot` accumulates an element of the result.
     ///
     /// # Errors
-    /// Cells or pieces that are not there, operands that mean nothing.
+    /// Cells or pieces that do not exist, invalid operands.
     pub fn execute(
         &self,
         memories: &mut [TensorMemory],
@@ -405,7 +405,7 @@ impl Product {
         let mut lanes: Vec<Option<Line>> = (0..LANES).map(|_| None).collect();
         let parts = if let Path::Folded(parts) = self.path { parts } else { 1 };
         for row in 0..self.rows() {
-            // The last row stays where the others come from the next one (not confirmed).
+            // With a shift the last row stays, the others come from the next one (not confirmed).
             let source = if self.form.shifted { (row + 1).min(self.rows() - 1) } else { row };
             let stored = match operands.left {
                 Left::Shared(descriptor) => {
@@ -468,8 +468,8 @@ impl Product {
         }
     }
 
-    /// Scale `at` of a factor for a lane: of its row, or of a column of the result. Each warp has them in its own lanes. Those
-    /// of a depth of 96 may go on in the next word of the row.
+    /// Scale `at` of a factor for a lane: of its row, or of a column of the result. Each warp has them in its own
+    /// lanes. Those of a depth of 96 may continue in the next word of the row.
     fn scale(
         &self,
         memory: &TensorMemory,
@@ -489,8 +489,8 @@ impl Product {
         Ok(memory.read(lane, column)?.to_le_bytes()[(byte % WORD_BYTES) as usize])
     }
 
-    /// Elements of a line of a factor in shared memory. Those narrower than their container leave the last bytes of each
-    /// sixteen empty.
+    /// Elements of a line of a factor in shared memory. If they are narrower than their container, the last bytes of
+    /// each sixteen are empty.
     fn line(
         &self,
         shared: &[Vec<u8>],
@@ -516,7 +516,7 @@ impl Product {
     }
 }
 
-/// Which columns of the right factor are zero.
+/// The zero columns of the right factor.
 struct ZeroColumns {
     bits: u64,
     /// Columns of a part of the mask.
@@ -613,7 +613,7 @@ mod tests {
         assert!(Product::new(form(1, 2, true), bits(128, 16, [0, 0], true), true).is_err());
     }
 
-    /// The lanes of a few rows of the result of ones: a column for each path.
+    /// The lanes of a few rows of a result of ones: a column for each path.
     #[test]
     fn results_lie_in_the_lanes_of_their_path() {
         let place = |form, rows, at: (u32, u32)| {

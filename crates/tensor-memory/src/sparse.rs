@@ -1,16 +1,16 @@
-//! Which elements of a row a sparse left factor has.
+//! The elements of a row that a sparse left factor stores.
 //!
-//! Metadata lie in tensor memory: a bit for each element of a row of 16 or 8 bits, two for one of 32, half of one for one
-//! of four.
+//! Metadata are in tensor memory: a bit for each element of a row of 16 or 8 bits, two for a 32-bit one, half of one
+//! for a 4-bit one.
 
 use crate::memory::{Address, Fault, TensorMemory};
 use crate::{HALF, Touched};
 
-/// Rows that share a half of the lanes of a warp, and lie in pairs.
+/// Rows that share a half of the lanes of a warp, and are paired.
 const PAIR: u32 = 8;
 
-/// The positions, in a row of so many elements of so many bits, of those that are there. `lane` is the one that computes the
-/// row.
+/// The positions of the stored elements in a row of `depth` elements of `bits` bits. `lane` is the one that computes
+/// the row.
 pub(crate) fn positions(
     memory: &TensorMemory,
     metadata: Address,
@@ -23,8 +23,8 @@ pub(crate) fn positions(
         touched.insert((lane / HALF, column));
         memory.read(lane, column)
     };
-    // Wide elements: a lane has 16 bits of two rows, the lower lanes for the first half of the columns. Narrow ones: a lane has
-    // all of its row.
+    // Wide elements: a lane has 16 bits of two rows, the lower lanes for the first half of the columns. Narrow ones: a
+    // lane has its whole row.
     let said = if bits >= 16 {
         let (first, row) = (lane / HALF * HALF, lane % HALF);
         let mut half = |part: u32| {
@@ -38,7 +38,7 @@ pub(crate) fn positions(
     let stored = depth as usize / 2;
     Ok((0..stored)
         .map(|at| match bits {
-            // One of two; four bits tell which, both halves of a single.
+            // One of two; four bits select it, for both halves of an f32.
             32 => 2 * at + (said >> (4 * at) & 0b11) as usize / 2,
             // Pairs, two of four.
             4 => 8 * (at / 4) + 2 * (said >> (2 * (at / 2)) & 0b11) as usize + at % 2,

@@ -1,23 +1,23 @@
-//! Measures Oriole against the oracle in one run. For PTX files: CPU time and peak memory of the whole process,
+//! Measures Oriole against ptxas in one run. For PTX files: CPU time and peak memory of the whole process,
 //! instructions, registers, local loads and stores, static issue cycles weighted by ten to the power of the loop depth.
 //! For launch records: the cycles of both cubins in the same simulator. With `--query-layer`, Oriole against itself:
-//! the stages by way of the queries against the same stages called straight.
+//! the stages by way of the queries against direct calls of the stages.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is measured of a file, in the order of the table.
+/// The metrics of a file, in the order of the table.
 const COLUMNS: [&str; 6] = ["CPU s", "MB", "instr", "regs", "local", "weighted"];
 
-/// The column of the local loads and stores: their ratio counts one more than there are, as there are often none.
+/// The column of the local loads and stores: their ratio adds one to both counts, as these are often 0.
 const LOCAL: usize = 4;
 
 const USAGE: &str =
     "cargo xtask bench [--arch CHIP] [--program PATH] [--runs N] [--query-layer] FILE.ptx... LAUNCH.json...";
 
-/// Runs `bench`: one row a file, and the geometric means of the ratios. Of CPU times the least of `--runs` counts, the two
-/// compilers taking turns.
+/// Runs `bench`: one row a file, and the geometric means of the ratios. For CPU times the minimum of `--runs` counts;
+/// the two compilers alternate.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let (mut arch, mut program, mut runs, mut layer) = ("sm_90", None, 5, false);
     let mut inputs = arguments;
@@ -75,7 +75,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// CPU time and peak memory of the stages by way of the queries against those of the same stages called straight.
+/// CPU time and peak memory of the stages by way of the queries against those of direct calls of the stages.
 fn query_layer(program: &Path, arch: &str, files: &[String]) -> Result<(), String> {
     if !program.exists() {
         return Err("build it first: cargo build --release -p oriole-queries --example layer".to_owned());
@@ -103,16 +103,16 @@ fn query_layer(program: &Path, arch: &str, files: &[String]) -> Result<(), Strin
 
 struct Bench<'a> {
     oriole: PathBuf,
-    /// How often each compiler runs on a file.
+    /// Number of runs of each compiler on a file.
     runs: usize,
     ptxas: PathBuf,
-    /// Where cubins go.
+    /// The folder of cubins.
     folder: PathBuf,
     arch: &'a str,
 }
 
 impl Bench<'_> {
-    /// Both cubins of a PTX file, with what it cost to make them; `None` for a compiler that fails.
+    /// Both cubins of a PTX file, with the cost of the compile; `None` for a compiler that fails.
     fn compile(&self, input: &Path) -> [(PathBuf, Option<[f64; 2]>); 2] {
         let name = stem(input);
         let ours = self.folder.join(format!("{name}.oriole.cubin"));
@@ -260,8 +260,7 @@ fn means(what: &str, mut ratios: Vec<(f64, String)>) {
     println!("    worst: {}", worst.join(", "));
 }
 
-/// The value of the first key of this name in JSON that needs no more than this to be read: a text without escapes or
-/// a number.
+/// The value of the first key of this name in simple JSON: a text without escapes or a number.
 fn value(json: &str, key: &str) -> Option<String> {
     let rest = json.split_once(&format!("\"{key}\":"))?.1.trim_start();
     match rest.strip_prefix('"') {
@@ -290,8 +289,8 @@ fn cost(program: &Path, arguments: &[&str]) -> Option<[f64; 2]> {
     Some([cpu_seconds(program, arguments)?, kilobytes.parse::<f64>().ok()? / 1024.0])
 }
 
-/// User and system time of a command in seconds; `None` if it fails. The shell tells milliseconds, `/usr/bin/time` only
-/// hundredths of a second.
+/// User and system time of a command in seconds; `None` if it fails. The shell reports milliseconds, `/usr/bin/time`
+/// only hundredths of a second.
 fn cpu_seconds(program: &Path, arguments: &[&str]) -> Option<f64> {
     let script = "TIMEFORMAT='%3U %3S'; time \"$@\" > /dev/null 2> /dev/null; exit $?";
     let mut command = Command::new("bash");

@@ -1,11 +1,11 @@
-//! The rules of `tidy` about the files of a crate: all its tests are one program, which names every one of their files; a library
-//! that is not tested itself has no tests in it; and what is compiled reads no file outside of the crate, which its package would
-//! not have.
+//! The rules of `tidy` about the files of a crate: all its tests are one program, which names every one of their files;
+//! a library that is not tested itself has no tests in it; and compiled code includes no file outside of the crate,
+//! which its package would lack.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What is wrong in the crates of the checkout.
+/// The violations in the crates of the checkout.
 pub fn check(root: &Path, manifests: &BTreeMap<String, String>) -> Vec<String> {
     let mut found = Vec::new();
     for (name, manifest) in manifests {
@@ -29,7 +29,7 @@ pub fn check(root: &Path, manifests: &BTreeMap<String, String>) -> Vec<String> {
     found
 }
 
-/// The file of the one test program that a manifest names, if cargo is not to find programs by itself.
+/// The file of the one test program in a manifest, if cargo is not to find programs by itself.
 fn program(manifest: &str) -> Option<&str> {
     manifest.lines().find(|line| *line == "autotests = false")?;
     let (_, section) = manifest.split_once("[[test]]\n")?;
@@ -37,7 +37,7 @@ fn program(manifest: &str) -> Option<&str> {
     Some(path.trim_matches('"'))
 }
 
-/// What is wrong with the files of tests with these names, of which one program has this path and text.
+/// The violations in test files with these names, of which one program has this path and text.
 fn wrong_tests<'a>(
     names: &'a [String],
     program: Option<&'a str>,
@@ -55,8 +55,8 @@ fn wrong_tests<'a>(
     Box::new(missing.map(|name| format!("tests/{name}.rs belongs to no test program, so that it never runs")))
 }
 
-/// What is wrong with the tests in a library with this manifest and these files: without the flags of its manifest each library is
-/// linked once more, and its text is looked through for examples once more.
+/// The violations by tests in a library with this manifest and these files: without the flags of its manifest each
+/// library is linked once more, and its text is searched for examples once more.
 fn wrong_library<'a>(manifest: &str, texts: &'a [String]) -> impl Iterator<Item = String> + 'a {
     let says = |flag: &str| {
         let library = manifest.split_once("[lib]\n").map_or("", |(_, rest)| rest);
@@ -78,7 +78,7 @@ fn wrong_library<'a>(manifest: &str, texts: &'a [String]) -> impl Iterator<Item 
     .map(|(_, why)| why.to_owned())
 }
 
-/// The files outside of its crate that a file of code is compiled with.
+/// The files outside of its crate that a file of code includes.
 pub fn foreign_files(shown: &str, text: &str) -> Vec<String> {
     let parts: Vec<&str> = shown.split('/').collect();
     if parts.len() < 4 || parts[0] != "crates" || parts[2] != "src" || shown.ends_with("/tests.rs") {

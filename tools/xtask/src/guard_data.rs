@@ -1,25 +1,23 @@
-//! Makes what tests need that the repository cannot hold: code of another compiler for our own kernels, and the
-//! functions of these kernels as they are before allocation. Everything lies in `.oracle/guards/`; the tests find it by
-//! `ORIOLE_GUARD_DATA`.
+//! Generates test data that the repository cannot hold: ptxas's code for our own kernels, and the functions of these
+//! kernels as they are before allocation. Everything is in `.oracle/guards/`; the tests find it by `ORIOLE_GUARD_DATA`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The phase after which functions are written down: the last one before allocation.
+/// The phase after which functions are written: the last one before allocation.
 const BEFORE_ALLOCATION: &str = "96";
 
-/// Chips for which the kernels are compiled too, as far as they can be.
+/// Further chips for which the kernels are compiled, if possible.
 const OTHERS: [&str; 6] = ["sm_80", "sm_86", "sm_87", "sm_89", "sm_100", "sm_120"];
 
-/// Where the data lie once made.
+/// The folder of the generated data.
 fn folder() -> PathBuf {
     crate::root().join(".oracle/guards")
 }
 
-/// Makes the folder anew and prints where it is. The program is a debug build; the assembler must have been
-/// fetched.
+/// Regenerates the folder and prints its path. The program is a debug build; the assembler must have been fetched.
 pub fn run(_arguments: &[String]) -> Result<(), String> {
-    // The latencies were found in code of this release.
+    // The latencies were measured on code of this release.
     let assembler = crate::oracle::recorded_bin().join("ptxas");
     if !assembler.exists() {
         return Err("there is no ptxas: run `cargo xtask oracle recorded` before".to_owned());
@@ -37,7 +35,7 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
         let source =
             std::fs::read_to_string(&kernel).map_err(|error| format!("{}: {error}", kernel.display()))?;
         let chip = if source.contains(".target sm_90a") { "sm_90a" } else { "sm_90" };
-        // The assembler optimizes no module for debuggers.
+        // ptxas does not optimize debug builds.
         let for_debuggers = source.lines().any(|line| line.starts_with(".target") && line.contains("debug"));
         let levels = if for_debuggers { &["-O0"][..] } else { &["-O0", "-O3"] };
         for &level in levels {
@@ -56,7 +54,7 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
                 command.args(["-arch", chip, level]).arg(&older).arg("-o").arg(&cubin);
                 match finish(&mut command) {
                     Ok(_) => made += 1,
-                    // It has instructions that the chip does not know; the first is enough to tell.
+                    // It has instructions that the chip does not know; the first error is sufficient.
                     Err(error) => {
                         let first = error.lines().next().unwrap_or_default();
                         eprintln!("{chip} {level} without {name}: {first}");
@@ -91,13 +89,13 @@ fn kernels() -> Result<Vec<PathBuf>, String> {
     let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "ptx"));
-    // The reference's code for sparse four-bit products sets bit 125, for which no name is known.
+    // ptxas's code for sparse 4-bit MMAs sets bit 125, for which no name is known.
     paths.retain(|path| path.file_stem().is_none_or(|name| name != "fragments"));
     paths.sort();
     Ok(paths)
 }
 
-/// Runs a command and gives what it prints.
+/// Runs a command and returns its output.
 fn finish(command: &mut Command) -> Result<Vec<u8>, String> {
     let program = Path::new(command.get_program()).display().to_string();
     let output = command.output().map_err(|error| format!("{program}: {error}"))?;

@@ -1,5 +1,5 @@
-//! Tools of LLVM that read what the compiler writes: Rust's own (the component `llvm-tools`), or the system's of the same
-//! major version, within which their formats stay.
+//! Tools of LLVM that read the compiler's output: Rust's own (the component `llvm-tools`), or the system's of the same
+//! major version, within which the formats are stable.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -26,15 +26,15 @@ pub fn tool(name: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// The place of Rust's own program of this name, which need not be there.
+/// The path of Rust's own program of this name, which may not exist.
 ///
 /// # Errors
-/// rustc does not say where it is.
+/// rustc does not report its path.
 pub fn own(name: &str) -> Result<PathBuf, String> {
     Ok(Path::new(&asked(&["--print", "target-libdir"])?).with_file_name("bin").join(name))
 }
 
-/// What rustc says.
+/// The output of rustc.
 fn asked(what: &[&str]) -> Result<String, String> {
     let output = Command::new("rustc").args(what).output().map_err(|error| format!("rustc: {error}"))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())

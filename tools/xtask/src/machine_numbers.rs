@@ -1,12 +1,13 @@
-//! The rule of `tidy` that keeps numbers of the machine in tables: outside of the list of chips, of the tables of forms,
-//! latencies and containers, no code names a chip or asks for its number, and no register number is written bare. A chip is
-//! asked what it has (`oriole_sass::has`, `Chip::register_files`), a register is named (`RZ`, `URZ`, `PT`).
+//! The rule of `tidy` that keeps hardware numbers in tables: outside of the list of chips, of the tables of forms,
+//! latencies and containers, no code names a chip or reads its number, and no register number is written literally.
+//! Code queries a chip's features (`oriole_sass::has`, `Chip::register_files`), and names registers (`RZ`, `URZ`,
+//! `PT`).
 //!
-//! It looks at words, not at meanings: of numbers it sees those that are compared with, that end a range, or that are
-//! a register of an operand. A named constant passes, and so does a mask in hexadecimal.
+//! It looks at words, not at meanings: it sees numbers in comparisons, at the end of a range, or as a register of an
+//! operand. A named constant passes, and so does a mask in hexadecimal.
 
-/// Where numbers of chips belong: the chips, the language (which states for each form since which target it exists), the
-/// texts that explain it, and the command line that names a chip where its caller does not.
+/// Places where chip numbers are allowed: the chips, the language (which states for each form since which target it
+/// exists), the texts that explain it, and the command line with its default chip.
 const KNOW_CHIPS: &[&str] = &[
     "crates/chip/",
     "crates/ptx/",
@@ -17,16 +18,16 @@ const KNOW_CHIPS: &[&str] = &[
     "crates/cubin/src/rules.rs",
 ];
 
-/// The crates that speak of registers of the machine.
+/// The crates that handle hardware registers.
 const KNOW_REGISTERS: &[&str] = &[
     "sass", "latency", "ori", "lower", "legalize", "optimize", "schedule", "regalloc", "isel", "encode",
-    "cubin", "pipeline", "simulate",
+    "cubin", "pipeline", "link", "simulate",
 ];
 
-/// The numbers of neutral registers, and the count of registers in front of them.
+/// The numbers of neutral registers, and the count of registers before them.
 const NEUTRAL: &[&str] = &["255", "63", "7"];
 
-/// What is wrong in a file of code.
+/// The violations in a file of code.
 pub fn check(shown: &str, text: &str) -> Vec<String> {
     let is_code = shown.starts_with("crates/")
         && shown.contains("/src/")
@@ -87,7 +88,7 @@ fn has_a_bare_register(line: &str) -> bool {
     })
 }
 
-/// True if what is written before a number compares with it, ends a range with it, or takes it as a register.
+/// True if the text before a number compares with it, ends a range with it, or uses it as a register.
 fn is_taken_as_a_register(before: &str) -> bool {
     let shift = ["<<", ">>", "<<=", ">>="].iter().any(|operator| before.ends_with(operator));
     let arrow = before.ends_with("=>") || before.ends_with("->");

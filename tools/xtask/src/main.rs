@@ -1,7 +1,8 @@
-//! Developer commands: `oracle` fetches NVIDIA's tools for tests, `guard-data` makes with them what some tests read, `tidy`
-//! checks the rules of the house, `codegen` regenerates tables, `isa` writes the form table of a new chip, `release` builds
-//! the program as it is released, `wheel` the Python package, `dist` all that is handed to users, `bench` measures against the oracle, `selection` counts what selection chooses, `shapes`
-//! shows how compile time grows. Nothing here is needed to build or to use Oriole.
+//! Developer commands: `oracle` fetches NVIDIA's tools for tests, `guard-data` generates with them the input of some
+//! tests, `tidy` checks the house rules, `codegen` regenerates tables, `isa` writes the form table of a new chip,
+//! `release` builds the program for release, `wheel` the Python package, `dist` all packages for users, `bench`
+//! measures against ptxas, `selection` counts selected instructions, `shapes` shows the growth of compile time. Nothing
+//! here is needed to build or to use Oriole.
 
 mod bench;
 mod codegen;
@@ -17,6 +18,7 @@ mod packages;
 mod ptx_table;
 mod reach;
 mod release;
+mod seed_map;
 mod selection;
 mod shapes;
 mod tidy;

@@ -1,17 +1,17 @@
-//! Fetches NVIDIA's assembler and disassemblers from PyPI into `.oracle/`, as oracles for tests only: those of the newest
-//! toolkit, and where they are asked for (`cargo xtask oracle recorded`) those that earlier measurements were made with.
+//! Fetches NVIDIA's assembler and disassemblers from PyPI into `.oracle/`, as oracles for tests only: those of the
+//! newest toolkit, and on request (`cargo xtask oracle recorded`) those of earlier measurements.
 
 use std::path::Path;
 use std::process::Command;
 
-/// The tools of a toolkit: the folder below `.oracle/` that they lie in, and the packages. The first two need headers of
-/// their own release, and would take the newest ones.
+/// The tools of a toolkit: their folder below `.oracle/`, and the packages. The first two need headers of their own
+/// release, and would take the newest ones.
 struct Toolkit {
     folder: &'static str,
     packages: [&'static str; 6],
 }
 
-/// Those that tests ask.
+/// The tools of the tests.
 const NEWEST: Toolkit = Toolkit {
     folder: "",
     packages: [
@@ -24,7 +24,7 @@ const NEWEST: Toolkit = Toolkit {
     ],
 };
 
-/// Those of the figures on the pages and of the records that name 13.0.88.
+/// The tools of the figures on the pages and of the records that name 13.0.88.
 const RECORDED: Toolkit = Toolkit {
     folder: "recorded",
     packages: [
@@ -46,7 +46,7 @@ impl Toolkit {
         self.root().join("nvidia/cu13/bin")
     }
 
-    /// Whether its tools are there, and those of no other release in their place.
+    /// Whether its tools are present, and those of no other release in their place.
     fn is_there(&self) -> bool {
         let installed = |package: &str| {
             let name =
@@ -61,7 +61,7 @@ impl Toolkit {
         if self.is_there() {
             return Ok(());
         }
-        // Packages of another release would stay beside these.
+        // Packages of another release would stay next to these.
         for entry in std::fs::read_dir(self.root()).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with("nvidia") {
                 let _ = std::fs::remove_dir_all(entry.path());
@@ -71,29 +71,29 @@ impl Toolkit {
     }
 }
 
-/// The programs that tests ask.
+/// The programs that tests call.
 const TOOLS: [&str; 3] = ["ptxas", "nvdisasm", "cuobjdump"];
 
-/// What carries the last tools that know the chips before sm_75, those of CUDA 12.4.
+/// The package with the last tools that know the chips before sm_75, those of CUDA 12.4.
 const OLDER: &str = "triton==3.1.0";
 
-/// Where these lie once fetched; of the package nothing else is looked at.
+/// The folder of these once fetched; the rest of the package is not used.
 fn older_bin() -> std::path::PathBuf {
     crate::root().join(".oracle/older/triton/backends/nvidia/bin")
 }
 
-/// Where the tools lie once fetched.
+/// The folder of the tools once fetched.
 pub fn bin() -> std::path::PathBuf {
     NEWEST.bin()
 }
 
-/// Where those that are recorded lie once fetched.
+/// The folder of the recorded tools once fetched.
 pub fn recorded_bin() -> std::path::PathBuf {
     RECORDED.bin()
 }
 
-/// Installs the packages; does nothing where they already are. Without the tools for the oldest chips the tests of all others can
-/// be run, so that it goes on and says what is missing.
+/// Installs the packages; does nothing if they are installed. Without the tools for the oldest chips all other tests
+/// can be run, so that it continues and reports what is missing.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     match arguments {
         [] => {}
@@ -117,7 +117,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 
 fn install_older() -> Result<(), String> {
     let folder = crate::root().join(".oracle/older");
-    // Its programs depend on no release of Python, but the package names some.
+    // Its programs depend on no release of Python, but the package requires some.
     let any =
         ["--no-deps", "--only-binary=:all:", "--python-version=3.11", "--platform=manylinux2014_x86_64"];
     install(&folder, &[&any[..], &[OLDER]].concat())?;
@@ -134,7 +134,7 @@ fn install(folder: &Path, arguments: &[&str]) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err("pip could not install the oracle packages".to_owned()) }
 }
 
-/// An archive of Python does not keep who may run a file.
+/// A Python archive does not keep the permission to execute a file.
 fn make_executable(path: &Path) -> Result<(), String> {
     #[cfg(unix)]
     {

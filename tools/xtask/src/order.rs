@@ -1,6 +1,6 @@
-//! The order in which the linker puts the functions of a profiled program: part by part of its training, within a part those
-//! first that run in most of its profiles, and among these those that run most. A compile brings in whole runs of pages; what
-//! they hold is then what most compiles run, and what few of them do stands together at the end.
+//! The order in which the linker puts the functions of a profiled program: part by part of its training, within a part
+//! those first that run in most of its profiles, and among these those that run most. A compile loads whole runs of
+//! pages; with this order they contain functions that most compiles run, and rare functions are together at the end.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ pub fn of_parts(parts: &[Vec<Ran>]) -> Vec<String> {
     let mut placed = HashSet::new();
     let mut order = Vec::new();
     for profiles in parts {
-        // In how many profiles a function ran, and how often at most.
+        // The number of profiles in which a function ran, and its maximum count.
         let mut sums: HashMap<&str, (usize, u64)> = HashMap::new();
         for (name, count) in profiles.iter().flatten() {
             let (runs, most) = sums.entry(name).or_default();
@@ -28,8 +28,9 @@ pub fn of_parts(parts: &[Vec<Ran>]) -> Vec<String> {
     order
 }
 
-/// The functions of a profile in text that ran, with the largest of their counters. A function is a block of lines up to an
-/// empty one: its name, behind the file it is local to and `;`, its hash, the number of its counters, and these.
+/// The functions of a profile in text form that ran, with the largest of their counters. A function is a block of lines
+/// up to an empty one: its name, after the file it is local to and `;`, its hash, the number of its counters, and
+/// these.
 pub fn ran(profile: &str) -> Ran {
     let mut functions = Vec::new();
     for block in profile.split("\n\n") {

@@ -1,7 +1,7 @@
-//! The crates behind what is built, as cargo tells them: which of them are in a program and which only help to build it, under
-//! which licences, from where.
+//! The crates in a build, as reported by cargo: those that are in a program and those that only help to build it, their
+//! licences, and their sources.
 //!
-//! It is here because the list of parts and the texts of licences speak of the same crates. No file is written here.
+//! The SBOM and the texts of licences cover the same crates. No file is written here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,9 +16,9 @@ pub struct Package {
     pub version: String,
     /// An SPDX expression; older crates write `MIT/Apache-2.0`.
     pub license: Option<String>,
-    /// Where its sources lie.
+    /// The folder of its sources.
     pub folder: PathBuf,
-    /// Where it comes from; nothing for those of the project.
+    /// Its source; `None` for those of the project.
     pub source: Option<String>,
     /// SHA-256 of the crate as the registry has it.
     pub checksum: Option<String>,
@@ -27,13 +27,13 @@ pub struct Package {
 }
 
 impl Package {
-    /// Name and version, by which the parts of a list name each other.
+    /// Name and version, by which the components of an SBOM refer to each other.
     pub fn id(&self) -> String {
         format!("{}@{}", self.name, self.version)
     }
 }
 
-/// Crates and what they need.
+/// Crates and their dependencies.
 #[derive(Default)]
 pub struct Graph {
     /// By cargo's own name of each.
@@ -44,19 +44,19 @@ pub struct Graph {
     builds_with: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// What a set of programs and libraries is made of.
+/// The components of a set of programs and libraries.
 pub struct Parts<'a> {
-    /// Crates that are in them, with the crates among them that each needs.
+    /// Crates that are in them, each with its dependencies among them.
     pub shipped: BTreeMap<&'a str, (&'a Package, BTreeSet<&'a str>)>,
-    /// Macros, build scripts and what these need: they run when it is built.
+    /// Macros, build scripts and their dependencies: they run at build time.
     pub helpers: Vec<&'a Package>,
 }
 
 impl Graph {
-    /// Asks cargo what the workspace needs on these targets, all of them together.
+    /// Queries cargo for the dependencies of the workspace on these targets, all of them together.
     ///
     /// # Errors
-    /// cargo cannot be asked, or its answer cannot be read.
+    /// cargo cannot be run, or its answer cannot be read.
     pub fn of_workspace(root: &Path, targets: &[&str]) -> Result<Graph, String> {
         let lock = std::fs::read_to_string(root.join("Cargo.lock"))
             .map_err(|error| format!("Cargo.lock: {error}"))?;
@@ -112,7 +112,7 @@ impl Graph {
         }
     }
 
-    /// What these crates of the project are made of.
+    /// The components of these crates of the project.
     pub fn parts(&self, roots: &[&str]) -> Parts<'_> {
         let is_root = |package: &Package| package.source.is_none() && roots.contains(&package.name.as_str());
         let needs = |id: &str| self.needs.get(id).into_iter().flatten();

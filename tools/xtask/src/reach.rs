@@ -1,11 +1,11 @@
-//! Which source files a command of the program reaches. A file is reached if the program's own files, or a file that is
-//! reached, name something that it makes public; imports, declarations of modules, comments and tests do not count as
-//! naming. Names are compared as words, so two things of one name count for each other: a file that is reached here may
+//! Reachability of source files from a command of the program. A file is reached if the program's own files, or a file
+//! that is reached, name one of its public items; imports, declarations of modules, comments and tests do not count as
+//! naming. Names are compared as words, so two items of one name count for each other: a file that is reached here may
 //! still be dead, one that is not reached certainly is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The files that are reached, of those given with their texts. `is_root` tells the program's own files.
+/// The reached files, of those given with their texts. `is_root` selects the program's own files.
 pub fn reached(files: &BTreeMap<String, String>, is_root: impl Fn(&str) -> bool) -> BTreeSet<&str> {
     let parts: BTreeMap<&str, (BTreeSet<&str>, BTreeSet<&str>)> =
         files.iter().map(|(name, text)| (name.as_str(), names(text))).collect();
@@ -28,7 +28,7 @@ pub fn makes_nothing(text: &str) -> bool {
     names(text).0.is_empty()
 }
 
-/// What a file makes public, and all words that it says outside of imports, declarations of modules, comments and tests.
+/// The public names of a file, and all words in it outside of imports, declarations of modules, comments and tests.
 fn names(text: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
     let (mut made, mut said) = (BTreeSet::new(), BTreeSet::new());
     let mut import = false;
@@ -53,7 +53,7 @@ fn names(text: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
                 (Some(&"fn" | &"struct" | &"enum" | &"trait" | &"static" | &"type"), Some(name)) => {
                     made.insert(*name);
                 }
-                // What is left of a constant is its name.
+                // Only the name of a constant counts.
                 (Some(name), _) if words.contains(&"const") => {
                     made.insert(*name);
                 }

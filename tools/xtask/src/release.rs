@@ -1,8 +1,9 @@
-//! Builds the program as it is released for Linux: linked statically (`cargo static`), and compiled twice, the second time by a
-//! profile of what the first one does with the kernels of the repository.
+//! Builds the program as it is released for Linux: linked statically (`cargo static`), and compiled twice, the second
+//! time with a profile of the first one on the kernels of the repository.
 //!
-//! The profile says which functions run, and the linker puts these together, those of most compiles first; blocks that never ran
-//! stand apart from their functions. A fifth of a small compile is the system's, which brings in the pages of the program.
+//! The profile says which functions run, and the linker puts these together, those of most compiles first; blocks that
+//! never ran are separated from their functions. A fifth of the time of a small compile is the system's, which loads
+//! the pages of the program.
 
 use crate::{dist, finished, llvm, order, train};
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ const TARGET: &str = "x86_64-unknown-linux-musl";
 /// The files of a profile: the counts, and the order of functions.
 pub const PROFILE: [&str; 2] = ["oriole.profdata", "order.txt"];
 
-/// A program that was built by a profile.
+/// A program that was built with a profile.
 pub struct Profiled {
     /// The program.
     pub program: PathBuf,
@@ -27,8 +28,8 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Builds `target/release-profiled/x86_64-unknown-linux-musl/dist/oriole` with these flags of rustc, quoted for cargo, by the
-/// profile in a folder or by one that is taken now.
+/// Builds `target/release-profiled/x86_64-unknown-linux-musl/dist/oriole` with these flags of rustc, quoted for cargo,
+/// with the profile in a folder or with a new one.
 ///
 /// # Errors
 /// A step that failed.
@@ -44,19 +45,20 @@ pub fn program(flags: &[String], profile: Option<&Path>) -> Result<Profiled, Str
     let [merged, order] = PROFILE.map(|name| profile.join(name));
     let mut flags = flags.to_vec();
     flags.push(format!("'-Cprofile-use={}'", merged.display()));
-    // Rust's own linker, which knows such an order; for musl rustc takes the system's.
+    // Rust's own linker, which supports such an order; for musl rustc uses the system's.
     flags.push("'-Clink-arg=-fuse-ld=lld'".to_owned());
     flags.push(format!("'-Clink-arg=-B{}'", llvm::own("gcc-ld")?.display()));
     flags.push(format!("'-Clink-arg=-Wl,--symbol-ordering-file={}'", order.display()));
-    // Blocks that never ran in the training go to sections of their own; without the second flag those that ran seldom do, too.
+    // Blocks that never ran in the training go to sections of their own; without the second flag those that ran rarely
+    // do, too.
     flags.push("'-Cllvm-args=-enable-split-machine-functions'".to_owned());
     flags.push("'-Cllvm-args=-mfs-psi-cutoff=0'".to_owned());
-    // Functions that are inlined everywhere are no symbols any more.
+    // Functions that are inlined everywhere have no symbols any more.
     flags.push("'-Clink-arg=-Wl,--no-warn-symbol-ordering'".to_owned());
     Ok(Profiled { program: build(&folder, &flags)?, profile })
 }
 
-/// Takes a profile.
+/// Records a profile.
 fn take(folder: &Path, flags: &[String]) -> Result<(), String> {
     let merger = llvm::tool("llvm-profdata")?;
     let raw = folder.join("raw");
@@ -81,7 +83,7 @@ fn take(folder: &Path, flags: &[String]) -> Result<(), String> {
         .map_err(|error| format!("{}: {error}", order.display()))
 }
 
-/// What ran, by one profile of the program.
+/// The functions that ran, from one profile of the program.
 fn ran(merger: &Path, profile: &Path) -> Result<order::Ran, String> {
     let text = profile.with_extension("proftext");
     finished(Command::new(merger).args(["merge", "-sparse", "-text", "-o"]).arg(&text).arg(profile))?;
@@ -89,12 +91,12 @@ fn ran(merger: &Path, profile: &Path) -> Result<order::Ran, String> {
     Ok(order::ran(&read))
 }
 
-/// The static build with these flags more.
+/// The static build with these additional flags.
 fn build(folder: &Path, flags: &[String]) -> Result<PathBuf, String> {
     let mut cargo = Command::new("cargo");
     cargo.current_dir(crate::root()).arg("static").arg("--target-dir").arg(folder);
     cargo.arg("--config").arg(format!("target.{TARGET}.rustflags=[{}]", flags.join(",")));
-    // The allocator has the time in it at which it was compiled.
+    // The allocator contains the time of its compile.
     cargo.env("SOURCE_DATE_EPOCH", dist::epoch(&crate::root())?.to_string());
     finished(&mut cargo)?;
     Ok(folder.join(TARGET).join("dist/oriole"))

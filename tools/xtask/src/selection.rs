@@ -1,11 +1,11 @@
-//! `selection`: how often each row of selection wins, and each alternative of what is decided before allocation, summed
-//! over PTX files; and how often the operations in question occur in Oriole's code and in the oracle's at -O3.
+//! `selection`: how often each row of selection wins, and each alternative that is decided before allocation, summed
+//! over PTX files; and how often these operations occur in Oriole's code and in ptxas's at -O3.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// Operations that do the same work in several ways, as their texts begin.
+/// Operations with several equivalent instructions, by the beginning of their texts.
 const OPERATIONS: [&str; 16] = [
     "MOV",
     "IMAD.MOV",
@@ -25,7 +25,7 @@ const OPERATIONS: [&str; 16] = [
     "PLOP3",
 ];
 
-/// What an operand is that is no general register, by a part of its text.
+/// The kind of an operand that is not a general register, by a part of its text.
 const OPERANDS: [(&str, &str); 2] = [("[R+UR+imm]", "+UR"), ("c[][]", "c[0x0]")];
 
 /// `cargo xtask selection [--program ORIOLE] [--arch CHIP] FILE.ptx...`
@@ -122,7 +122,7 @@ fn succeeds(command: &mut Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }
 
-/// What a command prints, if it succeeds.
+/// The output of a command, if it succeeds.
 fn output(program: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())

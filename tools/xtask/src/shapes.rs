@@ -1,15 +1,16 @@
 //! `shapes`: programs of one shape and any size, and how compile time grows with the size.
 //!
-//! Each row of [`SHAPES`] writes a module of about so many instructions in which one thing is repeated: breaks out of one
-//! loop, loops in loops, functions that call each other. Nothing in a compiler shows a superlinear algorithm as plainly.
-//! `shapes NAME SIZE` prints a module; `shapes --measure PROGRAM [--against PTXAS] [NAME ...]` compiles each shape at
-//! 3,000, 10,000 and 30,000 instructions and prints the user times and the exponent between the sizes.
+//! Each row of [`SHAPES`] writes a module of about a given number of instructions in which one element is repeated:
+//! breaks out of one loop, loops in loops, functions that call each other. This shows superlinear algorithms in a
+//! compiler most clearly. `shapes NAME SIZE` prints a module; `shapes --measure PROGRAM [--against PTXAS] [NAME ...]`
+//! compiles each shape at 3,000, 10,000 and 30,000 instructions and prints the user times and the exponent between the
+//! sizes.
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A shape: its name and what writes a module of about so many instructions.
+/// A shape: its name and the function that writes a module of about a given number of instructions.
 type Shape = (&'static str, fn(usize) -> String);
 
 const SHAPES: &[Shape] = &[
@@ -223,7 +224,7 @@ fn ladder(count: usize) -> impl FnOnce(&mut String) {
     }
 }
 
-/// A loop round an indexed branch whose cases end at `target`.
+/// A loop around an indexed branch whose cases end at `target`.
 fn switch(b: &mut String, count: usize, target: &str) {
     line(
         b,
@@ -319,7 +320,7 @@ fn shared(size: usize) -> impl FnOnce(&mut String) {
     }
 }
 
-/// Loads from shared memory, each at an address of its own that the one before it gives.
+/// Loads from shared memory, each at an address that depends on the one before it.
 fn shared_addresses(count: usize) -> impl FnOnce(&mut String) {
     move |b| {
         for i in 0..count {
@@ -353,7 +354,7 @@ fn globals(count: usize) -> impl FnOnce(&mut String) {
     }
 }
 
-/// A function that adds to its argument and, if there is a next one, hands the sum on to it.
+/// A function that adds to its argument and, if there is a next one, passes the sum on to it.
 fn function(number: usize, next: Option<usize>) -> String {
     let mut text = format!(".func (.param .b32 r) f{number}(.param .b32 a)\n{{\n  .reg .b32 %r<4>;\n");
     line(&mut text, format_args!("ld.param.b32 %r1, [a];\n  mad.lo.u32 %r1, %r1, 3, {number};"));
@@ -409,7 +410,7 @@ fn initializer(size: usize) -> String {
     kernel(16, &before, |b| line(b, format_args!("ld.global.u8 %r1, [g+7];")), 1)
 }
 
-/// User seconds of one run, and whether it ended well.
+/// User seconds of one run, and whether it succeeded.
 fn user_time(program: &Path, arguments: &[&str]) -> Result<(f64, bool), String> {
     let script = "TIMEFORMAT=%U; time timeout 60 \"$@\" > /dev/null 2>&1";
     let mut command = Command::new("bash");
@@ -420,7 +421,7 @@ fn user_time(program: &Path, arguments: &[&str]) -> Result<(f64, bool), String> 
     Ok((seconds, output.status.success()))
 }
 
-/// The least time of several runs, none if one failed.
+/// The minimum time of several runs, `None` if one failed.
 #[derive(Default)]
 struct Least {
     best: Option<f64>,
@@ -433,7 +434,7 @@ impl Least {
         self.best = Some(self.best.map_or(seconds, |best| best.min(seconds)));
     }
 
-    /// A run of many seconds says enough, and so does one that failed.
+    /// A run of many seconds is conclusive, and so is one that failed.
     fn wants_more(&self) -> bool {
         !self.failed && self.best.is_none_or(|best| best < 3.0)
     }
@@ -455,12 +456,12 @@ fn row(times: &[f64]) -> String {
     format!("{}  {}", times.join(" "), exponents.join(" "))
 }
 
-/// A figure with so many digits behind the point; a dash for what was not measured.
+/// A figure with this number of digits after the point; a dash for a missing one.
 fn figure(value: f64, digits: usize) -> String {
     if value.is_finite() { format!("{value:.digits$}") } else { "-".to_owned() }
 }
 
-/// How often each program compiles a shape.
+/// Number of compiles of a shape by each program.
 const RUNS: usize = 3;
 
 const SIZES: [usize; 3] = [3_000, 10_000, 30_000];
@@ -499,9 +500,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         let mut theirs = Vec::new();
         for size in SIZES {
             std::fs::write(&source, write(size)).map_err(|error| error.to_string())?;
-            // In turns, so that both meet the same load.
+            // Alternating, so that both have the same load.
             let (mut own, mut other) = (Least::default(), Least::default());
-            // What is superlinear and slow already would take minutes, and says nothing new.
+            // A shape that is superlinear and slow already would take minutes, without new information.
             let bearable = theirs.last().is_none_or(|&last: &f64| last < 0.5);
             for _ in 0..RUNS {
                 if own.wants_more() {

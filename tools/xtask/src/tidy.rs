@@ -1,6 +1,6 @@
-//! Checks the rules of the house that a compiler cannot: allowed crate edges, purity, that files say what they are,
-//! that the seed map and the invariants name real modules and tests, that pages name real files and use the words of the
-//! glossary, that the project speaks of itself alone. Which crates of others may be used is in `deny.toml`.
+//! Checks the house rules that a compiler cannot: allowed crate edges, purity, that files say what they are, that the
+//! seed map and the invariants name real modules and tests, that pages name real files and use the words of the
+//! glossary, that the project refers to itself alone. The allowed third-party crates are in `deny.toml`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,7 @@ const LAYERS: &[&[&str]] = &[
     &["hir", "cubin"],
     &["lower", "legalize", "optimize", "schedule", "regalloc", "isel", "encode", "interp", "simulate"],
     &["pipeline"],
+    &["link"],
     &["inputs"],
     &["queries"],
     &["ide"],
@@ -33,7 +34,7 @@ const LAYERS: &[&[&str]] = &[
     &["cli", "python", "c-api"],
 ];
 
-/// Edges inside a layer that the design draws: latency speaks of opcodes, Ori of machine names.
+/// Edges inside a layer that the design has: latency refers to opcodes, Ori to register names.
 const EXTRA_EDGES: &[(&str, &str)] = &[];
 
 /// The crates that C calls: their lints are their own, since they allow what all others forbid.
@@ -43,7 +44,7 @@ const IMPURE: &[&str] = &["inputs", "queries", "lsp", "cli", "c-api"];
 const IMPURE_WORDS: &[&str] =
     &["std::env::", "std::fs::", "std::process::", "std::time::", "std::net::", "println!", "eprintln!"];
 
-/// Parts of the names of crates that speak a protocol, read arguments, watch files or run tasks: not for `ide`.
+/// Parts of the names of crates that implement a protocol, parse arguments, watch files or run tasks: not for `ide`.
 const PROTOCOL: &[&str] = &["lsp", "json", "clap", "notify", "tokio", "async", "crossbeam", "rayon", "serde"];
 
 /// Runs every check and reports all diagnostics.
@@ -63,7 +64,7 @@ fn diagnostics(root: &Path) -> Vec<String> {
     for file in files(&root.join("crates"), "rs").into_iter().chain(files(&root.join("tools"), "rs")) {
         check_file(root, &file, &mut found);
     }
-    check_seed_map(root, &mut found);
+    crate::seed_map::check(root, &mut found);
     check_invariants(root, &mut found);
     check_pages(root, &mut found);
     check_words(root, &mut found);
@@ -84,7 +85,7 @@ fn check_edges(root: &Path, found: &mut Vec<String>) {
         let dependencies = section(&manifest, "[dependencies]");
         for line in &dependencies {
             let key = line.split(['=', '.', ' ']).next().unwrap_or("").trim();
-            // The facade has the project's own name among packages.
+            // The facade has the project's own name as a package.
             let own_crate = if key == "oriole" { Some("facade") } else { key.strip_prefix("oriole-") };
             if let Some(other) = own_crate {
                 let allowed = layer(other).is_some_and(|other| other < own)
@@ -183,12 +184,12 @@ fn tests_of<'a>(shown: &str, text: &'a str) -> Option<&'a str> {
     text.split_once("#[cfg(test)]").map(|(_, tests)| tests)
 }
 
-/// Lines behind a question to the environment in which a test may not turn back.
+/// Lines after a read of the environment in which a test may not return.
 const TURNING_BACK: usize = 6;
 
-/// A test without what it needs is `#[ignore]`d with a reason, and fails where it is asked for all the same; it never
-/// returns early as if it had passed. So behind a variable that is not set no `return` may be, and no test prints that
-/// it skipped something.
+/// A test without its prerequisites is `#[ignore]`d with a reason, and fails if it is run all the same; it never
+/// returns early as if it had passed. So there may be no `return` after a variable that is not set, and no test prints
+/// that it skipped something.
 fn check_early_returns(shown: &str, text: &str, found: &mut Vec<String>) {
     let Some(tests) = tests_of(shown, text) else { return };
     let lines: Vec<&str> = tests.lines().collect();
@@ -201,55 +202,6 @@ fn check_early_returns(shown: &str, text: &str, found: &mut Vec<String>) {
         let returns = |line: &&str| line.split("//").next().is_some_and(|code| code.contains("return"));
         if asks && lines[at..].iter().take(TURNING_BACK).any(returns) {
             found.push(format!("{shown}: a test that returns without its data: `{}`", line.trim()));
-        }
-    }
-}
-
-/// Each row of `docs/seed-map.md` is `| seed | system | crate or later | module | test or reason |`.
-fn check_seed_map(root: &Path, found: &mut Vec<String>) {
-    let Ok(text) = std::fs::read_to_string(root.join("docs/seed-map.md")) else {
-        found.push("docs/seed-map.md is missing".to_owned());
-        return;
-    };
-    let sources: Vec<(PathBuf, String)> = files(&root.join("crates"), "rs")
-        .into_iter()
-        .filter_map(|file| std::fs::read_to_string(&file).ok().map(|text| (file, text)))
-        .collect();
-    let shipped: BTreeMap<String, String> = sources
-        .iter()
-        .map(|(file, text)| (file.strip_prefix(root).unwrap_or(file).display().to_string(), text.clone()))
-        .filter(|(name, _)| {
-            name.contains("/src/") && !name.contains("/tests/") && !name.ends_with("/tests.rs")
-        })
-        .collect();
-    let reached = crate::reach::reached(&shipped, |name| name.starts_with("crates/cli/src/"));
-    for (number, line) in text.lines().enumerate() {
-        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        if cells.len() < 7 || cells[1] == "seed" || cells[1].starts_with('-') {
-            continue;
-        }
-        let place = format!("docs/seed-map.md:{}", number + 1);
-        let (krate, module, test) = (cells[3], cells[4].trim_matches('`'), cells[5].trim_matches('`'));
-        if krate == "later" {
-            if test.is_empty() {
-                found.push(format!("{place}: `later` without a reason"));
-            }
-            continue;
-        }
-        if !root.join(module).exists() {
-            found.push(format!("{place}: there is no {module}"));
-        }
-        // The root of a crate hands out names of others, and what makes nothing is reached with what it belongs to.
-        let stands_alone = |text: &String| !module.ends_with("/lib.rs") && !crate::reach::makes_nothing(text);
-        if shipped.get(module).is_some_and(stands_alone) && !reached.contains(module) {
-            found.push(format!("{place}: no command of the program reaches {module}"));
-        }
-        for name in test.split(',').map(|name| name.trim().trim_matches('`')).filter(|name| !name.is_empty())
-        {
-            let definition = format!("fn {name}(");
-            if !sources.iter().any(|(_, text)| text.contains(&definition)) {
-                found.push(format!("{place}: there is no test {name}"));
-            }
         }
     }
 }
@@ -282,16 +234,13 @@ fn check_invariants(root: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// Files and links that pages and the README name exist; the seed map has a check of its own.
+/// Files and links that pages and the README name exist.
 fn check_pages(root: &Path, found: &mut Vec<String>) {
     let mut pages = files(&root.join("docs"), "md");
     pages.push(root.join("README.md"));
     for page in pages {
         let Ok(text) = std::fs::read_to_string(&page) else { continue };
         let shown = page.strip_prefix(root).unwrap_or(&page).display().to_string();
-        if shown == "docs/seed-map.md" {
-            continue;
-        }
         let folder = page.parent().unwrap_or(root);
         for (number, line) in text.lines().enumerate() {
             let quoted = line.split('`').skip(1).step_by(2).filter(|text| {
@@ -309,7 +258,7 @@ fn check_pages(root: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// Words of the places where the project is worked on never enter it.
+/// Names of the places where the project is developed never enter it.
 fn check_words(root: &Path, found: &mut Vec<String>) {
     let foreign: Vec<String> = ["/wo rk/", "/t mp/", "sha red/corpus", "farm -", "before -stop"]
         .iter()

@@ -1,19 +1,20 @@
-//! What the program does while its profile is taken: what users do with it, over the kernels of the repository. Compiling
-//! comes first in time and in weight; what is left out here is compiled for size.
+//! The training run of the profile: typical uses of the program, over the kernels of the repository. Compiling comes
+//! first in time and in weight; code that is not run here is optimized for size.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// Chips for which every kernel is compiled that they take, beside its own.
+/// Chips for which every kernel is compiled if they support it, in addition to its own.
 const CHIPS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_100"];
 
-/// The parts of the training, each with a folder of its own for its profiles, and how much its counts weigh: loops of the
-/// machines run so often that nothing in a compile would count beside them. Of compiles there is a profile for each kernel.
+/// The parts of the training, each with a folder of its own for its profiles, and the weight of its counts: loops of
+/// the interpreter and the simulator run so often that they would dominate the counts of compiles. Of compiles there is
+/// a profile for each kernel.
 pub const PARTS: [(&str, u32); 3] = [("compile", 100), ("tools", 100), ("machines", 1)];
 
-/// So many keystrokes the server gets in each kernel.
+/// Number of keystrokes in each kernel for the server.
 const KEYSTROKES: usize = 12;
 
 /// Runs an instrumented program, whose profiles go below `raw`. Kernels that a chip refuses are part of it.
@@ -70,13 +71,13 @@ pub fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-/// Whether a command ends well.
+/// Whether a command succeeds.
 fn quietly(command: &mut Command) -> Result<bool, String> {
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.map(|status| status.success()).map_err(|error| format!("{command:?}: {error}"))
 }
 
-/// A conversation with the language server: each kernel is opened, typed in, and asked about.
+/// A conversation with the language server: each kernel is opened, edited, and queried.
 fn serve(mut program: Command, kernels: &[PathBuf]) -> std::io::Result<()> {
     let mut server = program.arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let mut answers = BufReader::new(server.stdout.take().expect("it is piped"));

@@ -1,10 +1,10 @@
-//! The rule of `tidy` that keeps ids typed: where tables are typed vectors, no code takes the number out of an id to index
-//! with it. `table[id]` says by the type of the table whose ids it takes; `table[id.0 as usize]` takes any.
+//! The rule of `tidy` that keeps ids typed: where tables are typed vectors, no code unwraps an id to index with its
+//! number. `table[id]` checks the id's type against the table; `table[id.0 as usize]` accepts any.
 
-/// The crates whose ids are still plain numbers.
+/// The crates whose ids are still plain integers.
 const NUMBERS: &[&str] = &["ide"];
 
-/// What is wrong in a file of code.
+/// The violations in a file of code.
 pub fn check(shown: &str, text: &str) -> Vec<String> {
     let mut path = shown.split('/');
     if path.next() != Some("crates") || path.next().is_none_or(|name| NUMBERS.contains(&name)) {

@@ -1,18 +1,18 @@
-//! Builds the Python package: the module, and the programs `oriole` and `ptxas` beside the interpreter.
+//! Builds the Python package: the module, and the programs `oriole` and `ptxas` next to the interpreter.
 //!
-//! How it is packed for users, with builders from PyPI, is in `dist`; here is the command that makes it for this machine.
+//! The packaging for users, with builders from PyPI, is in `dist`; this is the command for the local machine.
 
 use crate::dist::{Plan, Tools};
 use crate::finished;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The programs of the package. They are one: it answers by its name, and a script that called it would cost every call of
-/// `ptxas` the start of a shell.
+/// The programs of the package. They are one: it checks the name it was called by, and a wrapper script would cost
+/// every call of `ptxas` the start of a shell.
 const PROGRAMS: [&str; 2] = ["oriole", "ptxas"];
 
-/// Builds the package into `target/wheel/packages` and prints its path. `--quick` takes a debug build of everything; `--builder`
-/// only sees to the builder of that.
+/// Builds the package into `target/wheel/packages` and prints its path. `--quick` makes a debug build of everything;
+/// `--builder` only installs the builder of that.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let root = crate::root();
     let quick = match arguments {
@@ -22,14 +22,15 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         _ => return Err("usage: cargo xtask wheel [--quick | --builder]".to_owned()),
     };
     let output = root.join("target/wheel/packages");
-    // What lies there from before is not what was built now.
+    // Remove the output of earlier builds.
     let _ = std::fs::remove_dir_all(&output);
     let wheel = crate::dist::wheel(&Plan::new(output, quick)?)?;
     println!("{}", wheel.display());
     Ok(())
 }
 
-/// Lays this program where the package takes its programs from, under all its names, and the licences of what is in it beside.
+/// Puts this program where the package takes its programs from, under all its names, and the licences of its components
+/// next to it.
 ///
 /// # Errors
 /// A file cannot be copied.
@@ -48,8 +49,8 @@ pub fn with_programs(root: &Path, program: &Path, notices: &str) -> Result<(), S
     std::fs::write(&place, notices).map_err(|error| format!("{}: {error}", place.display()))
 }
 
-/// A debug build of the program: the one that `ORIOLE_PROGRAM` names, or one that is built now. Built for itself, the program has other
-/// features of third-party crates than where it is built with its tests, and is compiled once more.
+/// A debug build of the program: the one that `ORIOLE_PROGRAM` names, or one that is built now. In a build of its own
+/// the program has other features of third-party crates than in a build with its tests, and is compiled once more.
 ///
 /// # Errors
 /// It does not compile.

@@ -78,7 +78,7 @@ fn in_page(shown: &str, text: &str, denied: &[Denied]) -> Vec<String> {
     found
 }
 
-/// Whether only space is between two words, so that a phrase may go on in the next line.
+/// Whether only space is between two words, so that a phrase may continue on the next line.
 fn adjoin(prose: &str, first: &(usize, String), second: &(usize, String)) -> bool {
     prose.get(first.0 + first.1.len()..second.0).is_some_and(|between| between.trim().is_empty())
 }

@@ -1,9 +1,10 @@
 //! `oriole watch`: compiles again whenever a file changes, with one database that remembers what stayed the same.
 //!
 //! This file turns events of the file system into paths; what a change of a file means is in `project`, what is watched
-//! in `roots`. A path is looked at when it has been quiet for a moment; a file that is read half-written all the same gives
+//! in `roots`, what a line of options means in `line`. A path is looked at when it has been quiet for a moment; a file that is read half-written all the same gives
 //! diagnostics, and another event.
 
+mod line;
 mod project;
 mod report;
 mod roots;
@@ -12,6 +13,7 @@ use crate::arguments::Watch;
 use crate::files::output;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::session::{ArgumentError, threads, tuned};
+use line::Line;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use oriole_chip::Chip;
 use project::Project;
@@ -43,8 +45,12 @@ pub fn watch(arguments: &Watch) -> Outcome {
         Ok(roots) => roots,
         Err(message) => return misused(message),
     };
-    let (sender, events) = mpsc::channel::<notify::Result<Event>>();
-    let mut watcher = match notify::recommended_watcher(sender) {
+    let (sender, happenings) = mpsc::channel();
+    if arguments.interactive {
+        line::read(sender.clone());
+    }
+    let note = move |event| drop(sender.send(Happening::Files(event)));
+    let mut watcher = match notify::recommended_watcher(note) {
         Ok(watcher) => watcher,
         Err(error) => return failed(format!("files cannot be watched here: {error}")),
     };
@@ -53,8 +59,8 @@ pub fn watch(arguments: &Watch) -> Outcome {
             return failed(format!("{}: cannot be watched: {error}", root.shown));
         }
     }
-    let out = arguments.out.clone();
-    let mut project = Project::new(chips, options, cache, threads(arguments.jobs), out);
+    let line = Line { chips, options };
+    let mut project = Project::new(line.clone(), cache, threads(arguments.jobs), arguments);
     let all = files(&roots);
     project.refresh(&all);
     project.ready(all.len());
@@ -62,9 +68,13 @@ pub fn watch(arguments: &Watch) -> Outcome {
     let mut unsettled = Unsettled::default();
     let mut looked = Instant::now();
     loop {
-        match events.recv_timeout(unsettled.wait().min(LOOK.saturating_sub(looked.elapsed()))) {
-            Ok(Ok(event)) => unsettled.note(&event, &roots),
-            Ok(Err(error)) => eprintln!("warning: {error}"),
+        match happenings.recv_timeout(unsettled.wait().min(LOOK.saturating_sub(looked.elapsed()))) {
+            Ok(Happening::Files(Ok(event))) => unsettled.note(&event, &roots),
+            Ok(Happening::Files(Err(error))) => eprintln!("warning: {error}"),
+            Ok(Happening::Line(text)) => match line.changed(&text) {
+                Ok(line) => project.retune(line),
+                Err(message) => eprintln!("error: {message}"),
+            },
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Outcome::Right,
         }
@@ -81,6 +91,14 @@ pub fn watch(arguments: &Watch) -> Outcome {
             changed.into_iter().filter_map(|path| Some((root_of(&path)?.folder.clone(), path))).collect();
         project.refresh(&changed);
     }
+}
+
+/// Something that the watch acts on.
+enum Happening {
+    /// An event of the file system.
+    Files(notify::Result<Event>),
+    /// A line of standard input.
+    Line(String),
 }
 
 /// Has events sent for a root.

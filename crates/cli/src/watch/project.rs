@@ -3,10 +3,12 @@
 //! A file that goes away leaves its cubins where they are; one that does not compile leaves the last good ones. A cubin
 //! whose bytes stay the same is not written.
 
+use crate::arguments::Watch;
 use crate::files::output::{self, Output};
 use crate::files::{FileError, input};
 use crate::outcome::print;
 use crate::render;
+use crate::watch::line::Line;
 use crate::watch::report::{Ran, explain};
 use oriole::opened::looked_at;
 use oriole_chip::Chip;
@@ -22,9 +24,8 @@ use std::time::Instant;
 /// The watched files, compiled.
 pub struct Project {
     db: Database,
-    /// The chips asked for; empty if each file's own target counts.
-    chips: Vec<Chip>,
-    options: Options,
+    /// The chips and options to compile with.
+    line: Line,
     /// By chip, and by whether a whole program is made or a part to be linked.
     configs: BTreeMap<(Chip, bool), Config>,
     files: BTreeMap<PathBuf, Watched>,
@@ -38,10 +39,19 @@ pub struct Project {
 struct Watched {
     /// Kept when the file goes away: inputs are never freed, and it may come back.
     input: SourceFile,
+    /// The folder that its place counts from.
+    root: PathBuf,
     /// Whether it is there.
     there: bool,
     /// Whether it has been compiled before, so that a change has something to be explained by.
     compiled: bool,
+}
+
+/// The options for a whole program, or for a part to be linked.
+fn linked_as(options: &Options, is_whole: bool) -> Options {
+    let mut options = options.clone();
+    options.linking = if is_whole { Linking::Whole } else { Linking::Relocatable };
+    options
 }
 
 /// A text that is to be compiled.
@@ -55,23 +65,35 @@ struct Change<'a> {
 
 impl Project {
     /// A project without files.
-    pub fn new(
-        chips: Vec<Chip>,
-        options: Options,
-        cache: Arc<Cache>,
-        threads: usize,
-        out: Option<PathBuf>,
-    ) -> Project {
-        let db = Database::with_log().without_stages().cached(cache);
+    pub fn new(line: Line, cache: Arc<Cache>, threads: usize, arguments: &Watch) -> Project {
+        let db = Database::with_log().cached(cache);
         Project {
-            db,
-            chips,
-            options,
+            // Stages are worth their memory only where options change.
+            db: if arguments.interactive { db } else { db.without_stages() },
+            line,
             configs: BTreeMap::new(),
             files: BTreeMap::new(),
             threads,
-            out,
+            out: arguments.out.clone(),
             written: BTreeMap::new(),
+        }
+    }
+
+    /// Compiles every file with other chips and options. Results with the ones before are kept.
+    pub fn retune(&mut self, line: Line) {
+        for (&(_, is_whole), config) in &self.configs {
+            config.update(&mut self.db, &linked_as(&line.options, is_whole));
+        }
+        self.line = line;
+        let there = |(path, file): (&PathBuf, &Watched)| {
+            file.there.then(|| (path.clone(), file.root.clone(), file.input))
+        };
+        let files: Vec<_> = self.files.iter().filter_map(there).collect();
+        for (path, root, input) in files {
+            let name = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
+            let text = input.text(&self.db).clone();
+            let change = Change { input, text: &text, explained: false, threads: self.threads };
+            self.compile(&root, &path, &name, change);
         }
     }
 
@@ -123,7 +145,8 @@ impl Project {
             }
             None => {
                 let input = SourceFile::open(&self.db, &text);
-                self.files.insert(path.to_owned(), Watched { input, there: true, compiled: true });
+                let root = root.to_owned();
+                self.files.insert(path.to_owned(), Watched { input, root, there: true, compiled: true });
                 (input, false, Extent::More)
             }
         };
@@ -134,7 +157,7 @@ impl Project {
 
     fn compile(&mut self, root: &Path, path: &Path, name: &str, change: Change<'_>) {
         let Change { input, text, explained, threads } = change;
-        let chips = match self.chips.as_slice() {
+        let chips = match self.line.chips.as_slice() {
             [] => vec![oriole_queries::target_chip(&self.db, input)],
             chips => chips.to_vec(),
         };
@@ -142,11 +165,11 @@ impl Project {
         let mut before: Option<Ran> = None;
         for &chip in &chips {
             let start = Instant::now();
-            let options = looked_at(&self.db, input, text, &self.options);
+            let options = looked_at(&self.db, input, text, &self.line.options);
             let key = (chip, options.linking == Linking::Whole);
             let config = *self.configs.entry(key).or_insert_with(|| Config::create(&self.db, chip, &options));
             let mut compiled = oriole_queries::compile(&self.db, input, config, threads);
-            if self.chips.is_empty() {
+            if self.line.chips.is_empty() {
                 compiled.diagnostics.splice(0..0, oriole_queries::replaced_target(&self.db, input));
             }
             // Diagnostics that are the same for every chip are printed once.
@@ -161,7 +184,9 @@ impl Project {
                 None => "not compiled; what was written before stays".to_owned(),
                 Some(cubin) => self.write(path, &self.output(root, path, chip, chips.len()), cubin),
             };
-            print(&format!("{name} [{chip}]: {}; {result}; {milliseconds:.1} ms\n", ran.summary()));
+            // What is wrong was known, perhaps; that is no news.
+            let summary = if failed && ran.is_whole() { String::new() } else { ran.summary() + "; " };
+            print(&format!("{name} [{chip}]: {summary}{result}; {milliseconds:.1} ms\n"));
             if explained {
                 print(&explain(&ran, failed));
             }

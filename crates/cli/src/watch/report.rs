@@ -26,6 +26,20 @@ pub struct Ran {
     queries: usize,
 }
 
+/// The queries of which one runs where code is compiled: all stages in one, or the stages that are kept.
+const STAGES: [&str; 10] = [
+    "compiled",
+    "bridged",
+    "early",
+    "ssa_early",
+    "ssa_mid",
+    "ssa_late",
+    "legal",
+    "allocated",
+    "selected",
+    "finished",
+];
+
 /// The most functions that are named one by one.
 const NAMED: usize = 8;
 
@@ -36,7 +50,7 @@ impl Ran {
         let units = |name: &str| -> BTreeSet<String> {
             executions.iter().filter(|it| it.query == name).map(|it| it.unit.clone()).collect()
         };
-        let compiled = units("compiled");
+        let compiled: BTreeSet<String> = STAGES.iter().flat_map(|&stage| units(stage)).collect();
         let asked = units("encoded");
         let parsed = units("function_tree");
         let (mut changed, mut resolved) = (parsed.clone(), units("resolved"));
@@ -55,6 +69,11 @@ impl Ran {
             placed: units("kernel_image"),
             queries: executions.len(),
         }
+    }
+
+    /// Whether the file as a whole was known.
+    pub fn is_whole(&self) -> bool {
+        self.whole
     }
 
     /// How much was done, in a line.

@@ -12,7 +12,7 @@ use oriole_chip::SMALL_PARAMETER_BYTES;
 use oriole_chip::texture::OpaqueKind;
 use std::collections::BTreeSet;
 
-/// What a kernel with tensor memory has of the pool at first.
+/// Initial share of the pool for a kernel with tensor memory.
 const TENSOR_POOL: u8 = 0x80;
 
 impl<'a> Writer<'a> {
@@ -31,7 +31,7 @@ impl<'a> Writer<'a> {
         }
         for &index in &self.order {
             if self.leaves_open() {
-                // How deep calls go is for the linker to find.
+                // The linker finds the call depth.
                 let inner = self.inner_symbols[index].iter().filter(|_| self.tells_inner(index));
                 for &symbol in inner.chain([&self.kernel_symbols[index]]) {
                     rows.words(code::MAX_STACK_SIZE, [symbol, 0]);
@@ -101,7 +101,7 @@ impl<'a> Writer<'a> {
         }
         let tensor = kernel.tensor_memory;
         if tensor.takes_columns {
-            // What the driver runs first: it writes down that nothing is taken, for one block or for two.
+            // Entry fragments of the driver: they record that nothing is allocated, for one block or for two.
             rows.words(code::AT_ENTRY_FRAGMENTS, [if tensor.in_pairs { 7 } else { 6 }]);
         }
         if family.reserved_variable.is_some() || tensor.takes_columns {
@@ -165,7 +165,7 @@ impl<'a> Writer<'a> {
         rows
     }
 
-    /// How many bytes the parameters take, if there are any.
+    /// The size of the parameters, if there are any.
     fn parameter_size(&self, index: usize, rows: &mut Attributes) {
         let kernel = &self.module.kernels[index];
         if !kernel.parameters.is_empty() {
@@ -190,7 +190,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Where the parameters are, if there are any.
+    /// The location of the parameters, if there are any.
     fn parameter_place(&self, index: usize, rows: &mut Attributes) {
         let kernel = &self.module.kernels[index];
         if !kernel.parameters.is_empty() {
@@ -207,7 +207,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// The call graph; `place` says where the strings have a prototype.
+    /// The call graph; `place` returns the string offset of a prototype.
     pub(super) fn callgraph(&self, place: &mut dyn FnMut(&'a str) -> u32) -> Vec<u8> {
         let mut out = Bytes::default();
         for group in 1..=4u32 {
@@ -230,7 +230,7 @@ impl<'a> Writer<'a> {
     fn named(&self, code: usize, wanted: impl Fn(RelocationKind) -> bool) -> Vec<u32> {
         let mut found = Vec::new();
         for relocation in &self.module.kernels[code].relocations {
-            // The code's own address is where a callee goes back.
+            // The code's own address is the return address of a callee.
             let named = matches!(relocation.target, SymbolRef::Named(_));
             let symbol = self.resolve_in(code, relocation.target, "").ok();
             let symbol = symbol.filter(|symbol| named && wanted(relocation.kind) && !found.contains(symbol));
@@ -246,8 +246,8 @@ impl<'a> Writer<'a> {
         each_once(self.named(code, RelocationKind::is_descriptor).into_iter().chain(by_slot))
     }
 
-    /// The functions of other files that a section of code calls or may call: itself, or by what variables hold that it names;
-    /// and the kernels that it may launch.
+    /// Functions of other files that a section of code may call, directly or through pointers in the variables that
+    /// it references; and the kernels that it may launch.
     fn undefined_functions(&self, code: usize) -> Vec<u32> {
         let found = self.named(code, is_call).into_iter().chain(self.reachable_by_address(code));
         let launched = self.launched(code);
@@ -255,12 +255,12 @@ impl<'a> Writer<'a> {
         each_once(found.filter(is_outside))
     }
 
-    /// The functions and kernels whose addresses a section of code takes, and those that variables hold that it names.
+    /// Functions and kernels whose addresses a section of code takes, and those in the variables that it references.
     fn reachable_by_address(&self, code: usize) -> Vec<u32> {
         each_once(self.addressed(code).into_iter().chain(self.named_by_variables(code)))
     }
 
-    /// The functions that variables hold that a section of code names.
+    /// Functions in the variables that a section of code references.
     fn named_by_variables(&self, code: usize) -> Vec<u32> {
         let mut found = Vec::new();
         let variables = self.module.globals.iter().zip(&self.global_symbols);
@@ -273,13 +273,13 @@ impl<'a> Writer<'a> {
         found
     }
 
-    /// Whether it is a kernel that an initial value names.
+    /// True for a kernel that an initial value references.
     pub(super) fn names_kernel(&self, target: SymbolRef) -> bool {
         let SymbolRef::Kernel(index) = target else { return false };
         self.module.kernels.get(index).is_some_and(|code| code.is_kernel())
     }
 
-    /// Whether it is a function that an initial value names.
+    /// True for a function that an initial value references.
     pub(super) fn names_function(&self, target: SymbolRef) -> bool {
         match target {
             SymbolRef::Kernel(index) => self.module.kernels.get(index).is_some_and(|code| !code.is_kernel()),
@@ -291,7 +291,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The functions and kernels whose addresses a section of code takes.
+    /// Functions and kernels whose addresses a section of code takes.
     fn addressed(&self, code: usize) -> Vec<u32> {
         let undefined = self.module.undefined.iter().zip(&self.undefined_symbols);
         let functions = self.kernel_symbols.iter().copied();
@@ -304,7 +304,7 @@ impl<'a> Writer<'a> {
         each_once(found.into_iter())
     }
 
-    /// The functions and kernels whose addresses code or initial values take.
+    /// Functions and kernels whose addresses code or initial values take.
     pub(super) fn address_taken(&self) -> BTreeSet<u32> {
         let by_code = self.order.iter().flat_map(|&code| self.addressed(code));
         let variables = self.module.globals.iter().chain(&self.module.constants);
@@ -322,8 +322,8 @@ impl<'a> Writer<'a> {
         own.chain(others.map(|(other, &symbol)| (symbol, other.prototype.as_str())))
     }
 
-    /// What the call graph tells a linker: who calls whom, whose address is taken with its prototype, who calls through a
-    /// pointer by which prototype, and who takes whose address.
+    /// Call graph for a linker: calls, functions whose address is taken with their prototypes, indirect calls with
+    /// theirs, and address-taking pairs.
     fn linked_group(&self, group: u32, place: &mut dyn FnMut(&'a str) -> u32) -> Vec<(u32, u32)> {
         let pairs = |of: &dyn Fn(usize) -> Vec<u32>| -> Vec<(u32, u32)> {
             let all = self.order.iter().map(|&code| (self.kernel_symbols[code], of(code)));
@@ -350,18 +350,18 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Each symbol once, where it comes first.
+/// Removes duplicates; the first occurrence stays.
 fn each_once(symbols: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut seen = BTreeSet::new();
     symbols.filter(|&symbol| seen.insert(symbol)).collect()
 }
 
-/// Whether the relocation completes a direct call.
+/// True if the relocation completes a direct call.
 fn is_call(kind: RelocationKind) -> bool {
     matches!(kind, RelocationKind::Branch | RelocationKind::BranchAbs)
 }
 
-/// An indirect branch as its attribute has it.
+/// The attribute encoding of an indirect branch.
 fn branch_words(branch: &IndirectBranch) -> impl Iterator<Item = u32> {
     [branch.offset, 0, branch.targets.len() as u32].into_iter().chain(branch.targets.iter().copied())
 }
@@ -388,7 +388,7 @@ fn instruction_places(kernel: &KernelImage, rows: &mut Attributes) {
     }
     let mut left = &kernel.indirect_branches[..];
     while !left.is_empty() {
-        // As many branches as an attribute holds, and at least one: a single one that is too long is told.
+        // As many branches as fit an attribute, and at least one: a single one that is too long is reported.
         let mut words = 0;
         let fits = left.iter().take_while(|branch| {
             words += branch_words(branch).count();

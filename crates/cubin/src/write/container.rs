@@ -5,7 +5,7 @@ use crate::elf::*;
 use crate::image::Form;
 use crate::rules::Abi;
 
-/// One range of memory that the loader makes: its access, and which sections lie in it.
+/// One memory range for the loader: its access, and the sections in it.
 type Segment = (u32, fn(Key) -> bool);
 
 impl Writer<'_> {

@@ -1,4 +1,4 @@
-//! What is drafted before it is laid out: sections, symbols, relocations, and the table of their names.
+//! Drafts before layout: sections, symbols, relocations, and string tables.
 
 use crate::elf::Bytes;
 use crate::relocation::RelocationKind;
@@ -8,7 +8,7 @@ use oriole_sass::{InstructionWord, append_words};
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
-/// A name in parts, which are joined where it is written.
+/// A name in parts, which are concatenated on output.
 #[derive(Clone, Copy)]
 pub(super) struct Name<'a>(pub(super) [&'a str; 3]);
 
@@ -18,7 +18,7 @@ impl<'a> Name<'a> {
         Name([prefix, kernel, ""])
     }
 
-    /// The same with more before it.
+    /// The name with more before it.
     pub(super) fn after(self, prefix: &'a str) -> Name<'a> {
         Name([prefix, self.0[0], self.0[1]])
     }
@@ -34,7 +34,7 @@ pub(super) struct SectionDraft<'a> {
     pub(super) name: Name<'a>,
     pub(super) kind: u32,
     pub(super) flags: u64,
-    /// Link and info name sections by index into the draft list, or hold plain numbers.
+    /// Link and info name sections by index into the draft list, or hold plain integers.
     pub(super) link: Link,
     pub(super) info: Link,
     pub(super) alignment: u64,
@@ -48,9 +48,9 @@ pub(super) struct SectionDraft<'a> {
 pub(super) enum Content<'a> {
     Bytes(Vec<u8>),
     Borrowed(&'a [u8]),
-    /// So many zeros.
+    /// This many zero bytes.
     Zeros(usize),
-    /// Instruction words and what is behind them: one self branch, then so many words of padding.
+    /// Instruction words, followed by one self branch and this many words of padding.
     Code {
         shape: WordShape,
         words: &'a [InstructionWord],
@@ -95,7 +95,7 @@ pub(super) enum Link {
     Section(Key),
 }
 
-/// Which section a draft is; the order of the variants is nothing, the order of drafting is.
+/// Identity of a drafted section; the variant order does not matter, the drafting order does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
     Names,
@@ -127,7 +127,7 @@ pub(super) enum Key {
 }
 
 impl Key {
-    /// A number of its own for each section that others refer to: those that there may be many of come behind the others.
+    /// An index for each section that others refer to: the per-code ones come after the others.
     pub(super) fn number(self) -> usize {
         const OF_MODULE: usize = 20;
         const OF_EACH: usize = 5;
@@ -178,15 +178,15 @@ pub(super) struct RelocationDraft {
     pub(super) addend: i64,
 }
 
-/// A string table that holds each string once.
+/// A string table without duplicates.
 pub(super) struct Strings {
     pub(super) bytes: Vec<u8>,
-    /// Where each string begins.
+    /// Start offset of each string.
     pub(super) starts: HashTable<u32>,
 }
 
 impl Strings {
-    /// A table that begins with the empty string, with room for so many others.
+    /// A table that begins with the empty string, with room for `count` others.
     pub(super) fn new(count: usize) -> Strings {
         Strings { bytes: vec![0], starts: HashTable::with_capacity(count) }
     }

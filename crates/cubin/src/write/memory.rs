@@ -1,4 +1,4 @@
-//! Memory of the module: where its variables lie, and the sections with their bytes or sizes.
+//! Memory of the module: placement of variables, and the sections with their bytes or sizes.
 
 use super::{COMMON_SHARED, Content, Key, Link, Name, Writer};
 use crate::elf::*;
@@ -14,8 +14,8 @@ pub(super) struct Placed {
     pub(super) members: Vec<usize>,
 }
 
-/// Lays out the variables that have bytes, or those that have none: the most aligned first, so that no padding stands
-/// between them, and variables of one alignment in order of declaration.
+/// Lays out the variables with bytes, or those without: by descending alignment, so that there is no padding between
+/// them, and in declaration order for equal alignment.
 pub(super) fn place(variables: &[Variable], initialized: bool) -> Placed {
     let belongs =
         |variable: &Variable| variable.binding != Binding::Common && variable.bytes.is_some() == initialized;
@@ -27,7 +27,7 @@ pub(super) fn place(variables: &[Variable], initialized: bool) -> Placed {
     Placed { offsets, size, alignment, members }
 }
 
-/// Bytes of variables one after the other, and the largest alignment.
+/// Total bytes of variables, and the largest alignment.
 pub(super) fn extent(variables: &[&Variable]) -> (u64, u64) {
     let items: Vec<(u64, u64)> =
         variables.iter().map(|variable| (variable.size, variable.alignment)).collect();
@@ -136,7 +136,7 @@ impl<'a> Writer<'a> {
             draft.memory_size = size;
             draft.info = Link::Section(Key::Text(kernel));
         };
-        // The first kernel's shared memory goes before the reserved part, that of the others after the globals.
+        // The shared memory of the first kernel precedes the reserved part, that of the others follows the globals.
         let (first, rest): (Vec<usize>, Vec<usize>) =
             shared.into_iter().partition(|kernel| Some(kernel) == self.order.first());
         for kernel in first {
@@ -163,7 +163,7 @@ impl<'a> Writer<'a> {
         self.add_common_shared();
     }
 
-    /// Whether there is a section for the system's part of shared memory: a module for debuggers has it only for variables.
+    /// True if there is a section for the system's part of shared memory: a debug build has it only for variables.
     pub(super) fn has_reserved_shared(&self) -> bool {
         let has_variables = || self.reserved_variables().next().is_some();
         self.rules.family.reserves_shared && (!self.is_for_debuggers() || has_variables())
@@ -186,7 +186,7 @@ impl<'a> Writer<'a> {
             self.shared_start() + end;
     }
 
-    /// Global and shared memory that a linker lays out: of shared variables only their sizes are told.
+    /// Global and shared memory that a linker lays out: for shared variables only sizes are recorded.
     pub(super) fn add_linked_memory(&mut self) {
         let module = self.module;
         let flags = SHF_WRITE | SHF_ALLOC;
@@ -224,12 +224,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What the system's part of shared memory is aligned to.
+    /// Alignment of the system's part of shared memory.
     pub(super) fn reserved_alignment(&self) -> u64 {
         self.rules.family.reserved_variable.map_or(1, |_| 16)
     }
 
-    /// The variables of the system in shared memory: one that the family has, and what is written down of tensor memory.
+    /// The system's variables in shared memory: that of the family, and the record of tensor memory.
     pub(super) fn reserved_variables(&self) -> impl Iterator<Item = (&'static str, u32)> + use<> {
         let takes = self.module.kernels.iter().any(|kernel| kernel.tensor_memory.takes_columns);
         let partition = takes.then_some(("__nv_reservedSMEM_tcgen05_partition", 0x20));

@@ -22,7 +22,8 @@ use rustc_hash::FxHashMap;
 use draft::{Content, Key, Link, Name, RelocationDraft, SectionDraft, Strings, SymbolDraft};
 use memory::{Placed, place};
 
-/// Most bytes of initialized global data: they are in the file one by one, zeros included, and a file is made in memory.
+/// Most bytes of initialized global data: they are in the file one by one, zeros included, and a file is made in
+/// memory.
 const MOST_INITIALIZED: u64 = 1 << 30;
 
 /// Why a module cannot be written.
@@ -30,14 +31,14 @@ const MOST_INITIALIZED: u64 = 1 << 30;
 pub enum WriteError {
     /// There are no rules for this SM number.
     UnsupportedChip(u16),
-    /// A reference names an index that the module does not have.
+    /// A reference has an index that the module does not have.
     BadReference {
         /// The section or kernel with the reference.
         place: String,
     },
     /// A size or offset does not fit its field or exceeds the chip's limit.
     TooLarge {
-        /// What is too large, with the name of its owner.
+        /// The item that is too large, with the name of its owner.
         what: String,
         /// Its size.
         size: u64,
@@ -70,7 +71,7 @@ impl std::fmt::Display for WriteError {
 
 impl std::error::Error for WriteError {}
 
-/// What `.nv.rel.action` says: the bits of the constant-bank field that one kind of relocation patches.
+/// Content of `.nv.rel.action`: the bits of the constant-bank field that one kind of relocation patches.
 const RELOCATION_ACTION: [u8; 16] = [0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0, 0x05, 0x36];
 
 /// Writes the module as the bytes of a cubin.
@@ -85,7 +86,7 @@ pub fn write(module: &Module) -> Result<Vec<u8>, WriteError> {
 struct Writer<'a> {
     module: &'a Module,
     rules: Rules,
-    /// Kernels in the order of the file: the reverse of the source.
+    /// Kernels in file order: the reverse of the source.
     order: Vec<usize>,
     initialized: Placed,
     zeroed: Placed,
@@ -95,7 +96,7 @@ struct Writer<'a> {
     global_symbols: Vec<u32>,
     constant_symbols: Vec<u32>,
     extern_symbols: Vec<u32>,
-    /// Of each table of descriptors, 0 if nothing asks for its size.
+    /// For each descriptor table, 0 if its size is not needed.
     size_symbols: Vec<u32>,
     constant_size_symbol: Vec<u32>,
     constant0_symbols: Vec<u32>,
@@ -107,13 +108,13 @@ struct Writer<'a> {
     own_shared_symbols: Vec<Vec<u32>>,
     constant2_symbols: Vec<u32>,
     debug_symbols: Vec<u32>,
-    /// The symbols of `.debug_frame` and of what the loader adds to addresses of functions.
+    /// The symbols of `.debug_frame` and of the loader's function offset.
     frame_symbol: u32,
     table_symbol: u32,
-    /// What code of another name may refer to.
+    /// Symbols that code references by name.
     symbols_by_name: FxHashMap<&'a str, u32>,
     sections: Vec<(Key, SectionDraft<'a>)>,
-    /// The place of each section in the file by the number of its key; of several with one key the first.
+    /// File index of each section by its key; for a repeated key, of the first one.
     section_indices: Vec<u32>,
 }
 
@@ -160,7 +161,7 @@ impl<'a> Writer<'a> {
                 u64::from(rules.registers.general.count),
             )?;
             fits(|| format!("code of '{name}'"), code_size(&rules, kernel), 1 << 30)?;
-            // A bank has 64 KiB; loads beyond give zeros.
+            // A bank has 64 KiB; loads past it return zeros.
             let constants = kernel.constant2.len() as u64;
             fits(|| format!("the constant bank of '{name}' with its jump tables"), constants, 0x1_0000)?;
             for function in &kernel.functions {
@@ -227,7 +228,7 @@ impl<'a> Writer<'a> {
 
     fn inner_size(&self, kernel: usize, function: usize) -> u64 {
         let functions = &self.module.kernels[kernel].functions;
-        // The last function reaches over self branch and padding, as every byte of the text belongs to a function.
+        // The last function extends over self branch and padding, as every byte of the text belongs to a function.
         if function + 1 == functions.len() {
             self.text_size(kernel).saturating_sub(u64::from(functions[function].offset))
         } else {
@@ -280,23 +281,23 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Whether the file has all that debuggers read.
+    /// True if the file has all debug info.
     fn is_for_debuggers(&self) -> bool {
         self.module.callee_saved.is_some()
     }
 
-    /// Whether a linker puts the code together.
+    /// True if a linker combines the code.
     fn is_relocatable(&self) -> bool {
         self.module.form == Form::Relocatable
     }
 
-    /// Whether a linker completes the file, and no loader takes it as it is.
+    /// True if a linker completes the file, so that no loader takes it as it is.
     fn leaves_open(&self) -> bool {
         self.module.form != Form::Whole
     }
 
-    /// Whether functions inside a section of code are told. A linker takes them for functions of their own, which nobody calls, and
-    /// drops their section if it may.
+    /// True if functions inside a section of code get symbols. A linker treats them as unreferenced functions, and
+    /// may drop their section.
     fn tells_inner(&self, code: usize) -> bool {
         match self.module.form {
             Form::Whole => true,
@@ -305,17 +306,17 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// How much of shared memory the system has before the variables: linkers add it.
+    /// Shared memory reserved for the system before the variables: linkers add it.
     fn shared_start(&self) -> u64 {
         if self.leaves_open() { 0 } else { self.rules.limits.static_shared_start.into() }
     }
 
-    /// The kernels among the code, in the order of the file.
+    /// The kernels among the code, in file order.
     fn kernels(&self) -> Vec<usize> {
         self.order.iter().copied().filter(|&index| self.module.kernels[index].is_kernel()).collect()
     }
 
-    /// What a section is called that a linker lays out, and what the loader finds in its place.
+    /// The section type: that for a linker to lay out, or that for the loader.
     fn kind_of(&self, linked: u32, loaded: u32) -> u32 {
         if self.leaves_open() { linked } else { loaded }
     }
@@ -341,8 +342,7 @@ impl<'a> Writer<'a> {
         list.get(index).copied().ok_or_else(|| WriteError::BadReference { place: place.to_string() })
     }
 
-    /// The same of what code refers to.
-    /// What has a header, and its symbol; of a kernel's parameter the kernel's own.
+    /// The kind and symbol of an object with a header; for a kernel parameter, of that kernel.
     fn header(&self, kernel: usize, header: Header) -> Option<(OpaqueKind, u32)> {
         match header {
             Header::Module(index) => Some((self.module.opaque.get(index)?.kind, self.opaque_symbols[index])),
@@ -489,7 +489,7 @@ impl<'a> Writer<'a> {
             draft.link = Link::Section(Key::Symbols);
             draft.info = Link::Section(Key::Text(kernel));
         }
-        // Where strings are is known at the end.
+        // String offsets are known at the end.
         let graph = self.callgraph(&mut |_| 0);
         let draft = self.add(Key::Callgraph, ".nv.callgraph", SHT_CUDA_CALLGRAPH, 0, 4, graph);
         draft.link = Link::Section(Key::Symbols);
@@ -607,9 +607,9 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Functions of which a linker is told what they take and give, by their symbols.
+    /// Functions whose prototypes a linker needs, by their symbols.
     fn prototypes(&self) -> impl Iterator<Item = (u32, &'a str)> + use<'a, '_> {
-        // The call graph has those of functions whose addresses are taken; nobody else knows those of the file alone.
+        // The call graph has those of functions whose addresses are taken; local ones are not needed elsewhere.
         let taken = self.address_taken();
         self.function_prototypes().filter(|_| self.is_relocatable()).filter(move |(symbol, prototype)| {
             let is_local = self.symbols[*symbol as usize].binding == STB_LOCAL;
@@ -621,7 +621,7 @@ impl<'a> Writer<'a> {
         self.section_indices.get(key.number()).copied().unwrap_or(0)
     }
 
-    /// Numbers the sections, all of which are drafted.
+    /// Assigns indices to the sections, all of which are drafted.
     fn number_sections(&mut self) {
         for (position, (key, _)) in self.sections.iter().enumerate() {
             let number = key.number();

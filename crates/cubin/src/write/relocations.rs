@@ -1,4 +1,4 @@
-//! Relocations: which section each stands in, and how an address in data, code and debug information is completed.
+//! Relocations: the section of each, and the kinds for addresses in data, code and debug info.
 
 use super::{Key, Link, Name, RelocationDraft, WriteError, Writer, code_size, fits};
 use crate::elf::*;
@@ -7,7 +7,7 @@ use crate::relocation::RelocationKind;
 use oriole_chip::texture::OpaqueKind;
 
 impl<'a> Writer<'a> {
-    /// The section of relocations of code that has none.
+    /// The relocation section of code without relocations.
     fn empty_relocations(&mut self, kernel: usize) {
         let name = Name::of(".rela.text.", &self.module.kernels[kernel].name);
         let draft = self.add(Key::Relocations, name, SHT_RELA, SHF_INFO_LINK, 8, Vec::new());
@@ -63,7 +63,7 @@ impl<'a> Writer<'a> {
         Ok(out)
     }
 
-    /// The relocation of an address in what begins at `base` of its section.
+    /// The relocation of an address in data that begins at `base` of its section.
     pub(super) fn pointer(
         &self,
         place: &str,
@@ -78,12 +78,12 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// How a pointer in an initial value is completed.
+    /// The relocation kind of a pointer in an initial value.
     pub(super) fn pointer_kind(&self, pointer: &Pointer) -> RelocationKind {
         if self.names_kernel(pointer.target) {
             return RelocationKind::Descriptor64;
         }
-        // Global memory is at the same place in the generic address space.
+        // Global memory has the same addresses in the generic space.
         let generic = pointer.generic || self.names_global(pointer.target);
         let whole = match (self.names_function(pointer.target), generic) {
             (true, _) if self.rules.family.function_table && self.is_relocatable() => RelocationKind::Unified,
@@ -93,7 +93,7 @@ impl<'a> Writer<'a> {
         pointer.byte.and_then(|number| whole.of_byte(number)).unwrap_or(whole)
     }
 
-    /// Whether it is a variable in global memory that an initial value names.
+    /// True for a global-memory variable that an initial value references.
     fn names_global(&self, target: SymbolRef) -> bool {
         match target {
             SymbolRef::Global(_) => true,
@@ -113,7 +113,8 @@ impl<'a> Writer<'a> {
         for kernel in self.order.clone() {
             let image = &module.kernels[kernel];
             if image.relocations.is_empty() {
-                // Addresses of shared variables are in the code, and have been relocations before, whose section stays.
+                // Addresses of shared variables were relocations before they were resolved in the code; the section
+                // stays.
                 if image.addresses_shared && !self.is_relocatable() && self.rules.family.shared_cap.is_some()
                 {
                     self.empty_relocations(kernel);

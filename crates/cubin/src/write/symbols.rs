@@ -1,4 +1,4 @@
-//! The symbol table of a module: which symbols there are, and in which order.
+//! The symbol table of a module: its symbols, and their order.
 
 use super::{COMMON_SHARED, Key, Name, SymbolDraft, Writer, binding_number};
 use crate::elf::*;
@@ -6,10 +6,10 @@ use crate::rules::Abi;
 use crate::{Binding, SymbolRef, UndefinedKind};
 use oriole_chip::texture::{DescriptorTable, OpaqueKind};
 
-/// What the loader adds to the address of a function that is called through a pointer.
+/// Offset that the loader adds to the address of a function that is called through a pointer.
 const FUNCTION_OFFSET: &str = "__UFT_OFFSET";
 
-/// The bytes of all constants of a program, in the names of linkers.
+/// The linker's symbol for the size of all constants of a program.
 const CONSTANT_SIZE: &str = ".nv.ptx.const0.size";
 
 /// The parts of the tables of functions and data that all devices know.
@@ -79,7 +79,7 @@ impl<'a> Writer<'a> {
         self.name_symbols();
     }
 
-    /// What code of another name may refer to: everything that the module defines or declares.
+    /// Symbols that code can reference by name: everything that the module defines or declares.
     fn name_symbols(&mut self) {
         let module = self.module;
         let code = module.kernels.iter().map(|code| code.name.as_str()).zip(&self.kernel_symbols);
@@ -103,7 +103,7 @@ impl<'a> Writer<'a> {
             self.section_symbol(Name::of(".text.", &module.kernels[kernel].name), Key::Text(kernel));
             let own_shared = self.is_relocatable() && module.kernels[kernel].is_kernel();
             let own_shared = own_shared && !module.kernels[kernel].own_shared.is_empty();
-            // Where nothing but the launch gives memory there is nothing to name.
+            // Memory that is only sized at launch has no symbol.
             if module.kernels[kernel].shared_size.is_some_and(|size| size > 0) || own_shared {
                 self.section_symbol(
                     Name::of(".nv.shared.", &module.kernels[kernel].name),
@@ -135,7 +135,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Constant bank 2 of a section of code as a variable, which a linker joins with those of others.
+    /// Constant bank 2 of a section of code as a variable, which a linker merges with others.
     fn own_constants(&mut self, code: usize) -> u32 {
         let image = &self.module.kernels[code];
         self.symbol(SymbolDraft {
@@ -149,8 +149,8 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// The parts of the table of functions that other devices know, and the system's part of shared memory: the linker
-    /// defines them where there are any.
+    /// Parts of the function table that other devices know, and the system's part of shared memory: the linker
+    /// defines them if they exist.
     fn function_table(&mut self) {
         let family = self.rules.family;
         let weak = |name: &'static str, value, size| SymbolDraft {
@@ -206,7 +206,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What the system keeps of shared memory.
+    /// The shared memory reserved for the system.
     fn reserved_shared(&mut self) {
         let family = self.rules.family;
         let end = u64::from(family.reserved_bytes);
@@ -231,7 +231,7 @@ impl<'a> Writer<'a> {
                 size: 0,
             });
         }
-        // A linker finds an alignment in place of an offset.
+        // For a linker the value is an alignment instead of an offset.
         let linked = self.leaves_open().then(|| self.reserved_alignment());
         if !self.is_for_debuggers() {
             self.symbol(SymbolDraft {
@@ -262,13 +262,13 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Where the system's part of shared memory ends and addresses of variables begin, where code names any.
+    /// End of the system's part of shared memory, where the variables begin, if code references it.
     fn end_of_the_system(&self) -> Option<u64> {
         let names_shared = self.module.kernels.iter().any(|code| code.names_shared);
         self.rules.family.shared_cap.filter(|_| names_shared)
     }
 
-    /// A variable of the system in shared memory: where it is, or its alignment for a linker.
+    /// A variable of the system in shared memory: its offset, or its alignment for a linker.
     fn reserved_variable(&mut self, name: &'static str, bytes: u32, place: u64) {
         let (kind, other, value) = if self.leaves_open() {
             (STT_CUDA_OBJECT, STO_RESERVED_SHARED, self.reserved_alignment())
@@ -286,7 +286,7 @@ impl<'a> Writer<'a> {
         });
     }
 
-    /// The sizes of descriptors that the code asks for.
+    /// Descriptor sizes that the code references.
     fn descriptor_sizes(&mut self) {
         let module = self.module;
         for table in DescriptorTable::ALL {
@@ -306,7 +306,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The bytes of this file's constants, if code asks for those of the program.
+    /// The bytes of this file's constants, if code references those of the program.
     fn constant_size(&mut self) {
         let module = self.module;
         let mut relocations = module.kernels.iter().flat_map(|kernel| &kernel.relocations);
@@ -420,7 +420,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What other files define.
+    /// Symbols that other files define.
     fn undefined_symbols(&mut self) {
         let module = self.module;
         for (index, other) in module.undefined.iter().enumerate() {
@@ -442,7 +442,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Moves the local symbols before the others, and renumbers what was handed out.
+    /// Moves the local symbols before the others, and updates the indices in use.
     fn put_local_symbols_first(&mut self) {
         let mut order: Vec<usize> = (0..self.symbols.len()).collect();
         order.sort_by_key(|&index| self.symbols[index].binding != STB_LOCAL);
@@ -473,7 +473,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// How a texture, sampler or surface is told in the symbol table.
+/// Symbol type of a texture, sampler or surface.
 fn opaque_symbol_type(kind: OpaqueKind) -> u8 {
     match kind {
         OpaqueKind::Texture => STT_CUDA_TEXTURE,

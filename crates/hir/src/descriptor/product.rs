@@ -1,9 +1,10 @@
-//! The fields of an instruction descriptor in tensor memory (PTX ISA, "Instruction descriptor"), which hang on its kind.
+//! The fields of an instruction descriptor in tensor memory (PTX ISA, "Instruction descriptor"), which depend on its
+//! kind.
 
 use super::{Field, Fixed, Meaning};
 use oriole_ptx::Word;
 
-/// Kinds of products whose descriptions have fields of their own.
+/// Kinds of MMAs whose instruction descriptors have fields of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum ProductKind {
     F16,
@@ -87,7 +88,7 @@ impl ProductKind {
         }
     }
 
-    /// Bits that no field has.
+    /// Bits that belong to no field.
     pub(super) fn fixed(self) -> &'static [Fixed] {
         match self {
             ProductKind::Mxf8f6f4 => &[(0, 2, 0), (3, 1, 0), (6, 1, 0), (24, 3, 0), (31, 1, 0)],

@@ -159,7 +159,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Whether an address may be one in a state space, as far as its base says; reports it where not.
+    /// Whether an address may be one in a state space, as far as its base is known; reports an error if not.
     pub(super) fn address_in(&mut self, operand: &Operand, space: Space, span: Span) -> bool {
         let Operand::Address(address) = operand else { return true };
         match address.base {

@@ -1,6 +1,6 @@
 //! Operands of instructions that the table knows by name only.
 //!
-//! It is here because such an operand has no row to be judged by: it is resolved as it is written.
+//! Such an operand has no row to be checked against: it is resolved as it is written.
 
 use oriole_diagnostics::Code;
 use oriole_ptx::Type;

@@ -1,7 +1,6 @@
-//! Operands whose constants are limited: to a range, to a list, to multiples of a number.
+//! Operands whose constants are limited: to a range, to a list, to multiples of an integer.
 //!
-//! It is here because a limit is a fact of the instruction table and concerns constants only: what a register holds is
-//! not known.
+//! A limit is a fact of the instruction table and concerns constants only: the content of a register is not known.
 
 use oriole_diagnostics::Code;
 use oriole_ptx::table::Form;
@@ -70,7 +69,7 @@ impl<'a> Resolver<'a> {
         )
     }
 
-    /// A register, or a constant that is a multiple of `step`; none arrive at a barrier is not possible.
+    /// A register, or a constant that is a positive multiple of `step`.
     pub(super) fn source_multiple_of(
         &mut self,
         node: &ast::Operand<'a>,

@@ -1,6 +1,6 @@
 //! Destinations that come in pairs, or that may be left out with `_`.
 //!
-//! It is here apart from single registers: which half of a pair may be `_` differs from instruction to instruction.
+//! Separate from single registers: which half of a pair may be `_` differs from instruction to instruction.
 
 use oriole_diagnostics::Code;
 use oriole_ptx::table::{Form, Kind};
@@ -28,7 +28,7 @@ impl<'a> Resolver<'a> {
         match node {
             ast::Operand::Sink(_) if kind == Kind::PairDestinationOrSink => Some(Operand::Sink),
             ast::Operand::Pair(pair) => {
-                // Of `setp` and `match` either may be dropped, of other instructions the second.
+                // `setp` and `match` may drop either, other instructions the second.
                 let either = matches!(form.row.opcode, Opcode::Setp | Opcode::Match);
                 let first = self.destination(&pair.first()?, want, either);
                 let second = self.destination(&pair.second()?, PREDICATE, true);
@@ -58,7 +58,7 @@ impl<'a> Resolver<'a> {
         Some(Operand::Pair(Box::new(first?), Box::new(second?)))
     }
 
-    /// What a texture read writes: a vector, and behind `|` a predicate that may be left out.
+    /// The destination of a texture read: a vector, and after `|` an optional predicate.
     pub(super) fn texels(&mut self, node: &ast::Operand<'a>, want: Want, width: u8) -> Option<Operand> {
         let ast::Operand::Pair(pair) = node else {
             return self.exact_vector(node, want, width, Elements::Written);

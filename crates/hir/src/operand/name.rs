@@ -1,6 +1,6 @@
 //! Names as operands: registers and their components, variables, functions, special registers.
 //!
-//! It is here because every kind of operand may be a name. Whether the name fits its position is judged there.
+//! Every kind of operand may be a name. Whether the name fits its position is checked there.
 
 use oriole_diagnostics::{Code, Span};
 use oriole_ptx::{SpecialRegister, Type};
@@ -26,7 +26,7 @@ pub(crate) enum Named<'t> {
 }
 
 impl<'a> Resolver<'a> {
-    /// What a name means in an operand. Reports and gives `None` if it means nothing.
+    /// The meaning of a name in an operand. Reports an error and gives `None` if it has none.
     pub fn named(&mut self, text: &'a str, span: Span) -> Option<Named<'a>> {
         match self.look_up(text) {
             Some(Meaning::Register(index)) => {

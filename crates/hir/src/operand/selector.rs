@@ -70,7 +70,7 @@ pub(super) fn lane_selector(text: &str, count: u8) -> bool {
     digits.len() == usize::from(count) && digits.chars().all(|digit| ('0'..=limit).contains(&digit))
 }
 
-/// Which halves or bytes of the destination are written: falling numbers.
+/// The halves or bytes of the destination that are written: descending digits.
 pub(super) fn lane_mask(text: &str, count: u8) -> bool {
     let (letter, limit) = if count == 2 { ('h', b'1') } else { ('b', b'3') };
     let Some(digits) = text.strip_prefix(letter).map(str::as_bytes) else { return false };

@@ -1,6 +1,6 @@
 //! Operands of one value: registers, constants and special registers, read or written.
 //!
-//! It is here because every kind of position comes down to them; which position takes which is not known here.
+//! Every kind of position comes down to them; which position takes which is not known here.
 
 use super::want::narrow;
 use super::{Named, Want};
@@ -131,7 +131,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// As [`Resolver::source`], or the address of a variable with a constant behind a plus sign.
+    /// As [`Resolver::source`], or the address of a variable with a constant after a plus sign.
     pub(super) fn source_or_address(
         &mut self,
         node: &ast::Operand<'a>,
@@ -147,8 +147,8 @@ impl<'a> Resolver<'a> {
         self.source(node, want, specials)
     }
 
-    /// The address of a variable as a value, with what is added to it; `None` if the operand is something else,
-    /// `Some(None)` if it has been reported.
+    /// The address of a variable as a value, with an offset; `None` if the operand is something else, `Some(None)` if
+    /// an error has been reported.
     fn address_value(&mut self, node: &ast::Operand<'a>, want: Want) -> Option<Option<Operand>> {
         let operand = match self.variable_address(node)? {
             Some(operand) => operand,
@@ -249,7 +249,7 @@ impl<'a> Resolver<'a> {
             self.report(code, span, format!("`{}` needs {what}", special.name()));
             return None;
         }
-        // A conversion reads what it needs.
+        // A conversion may read a special register in either of its widths.
         let converts = matches!(want, Want::Typed(_, Width::AtLeast)) && !bits.contains(&1);
         if converts && !ty.is_float() && bits.iter().any(|&bits| ty.bits() <= bits) {
             return Some(Operand::Special(special));

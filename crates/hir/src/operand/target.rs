@@ -1,6 +1,6 @@
 //! Targets of branches as operands: labels and lists of labels.
 //!
-//! It is here because a target is a name of the function's scopes and never a value.
+//! A target is a name of the function's scopes and never a value.
 
 use oriole_diagnostics::Code;
 use oriole_syntax::ast::{self, AstNode};

@@ -1,6 +1,6 @@
 //! Textures, samplers and surfaces as operands.
 //!
-//! It is here because whether a sampler is named apart from its texture is a mode of the module.
+//! Whether a sampler is named separately from its texture is a mode of the module.
 
 use oriole_diagnostics::Code;
 use oriole_ptx::Type;
@@ -78,7 +78,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Whether samplers are apart from textures in this module.
+    /// Whether samplers are separate from textures in this module.
     pub fn independent_samplers(&self) -> bool {
         self.header.has_independent_textures()
     }

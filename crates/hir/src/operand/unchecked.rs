@@ -1,7 +1,6 @@
-//! Places where other PTX compilers accept an operand that the instruction does not take.
+//! Places where ptxas accepts an operand that the instruction does not take.
 //!
-//! It is here so that such an operand gives a warning, not an error: what they accept, a program may hold. Which places
-//! these are, the table says.
+//! Such an operand gives a warning, not an error, since programs may contain it. The table marks these places.
 
 use oriole_diagnostics::Code;
 use oriole_ptx::Type;
@@ -30,8 +29,8 @@ impl<'a> Resolver<'a> {
         Some(operand)
     }
 
-    /// An operand that the instruction does not take, and that other PTX compilers accept at a place that they do not
-    /// check. Nothing is reported here.
+    /// An operand that the instruction does not take, and that ptxas accepts at a place that it does not check. Nothing
+    /// is reported here.
     fn unchecked(&mut self, node: &ast::Operand<'a>, want: Want) -> Option<Operand> {
         let register = |resolver: &mut Self, node: &ast::Operand<'a>| {
             let ast::Operand::Name(name) = node else { return None };

@@ -9,12 +9,12 @@ use oriole_diagnostics::{Code, Span};
 use oriole_ptx::{SpecialRegister, Type};
 use oriole_syntax::ast::{self, AstNode};
 
-/// How the elements of a vector are used.
+/// The use of a vector's elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Elements {
     /// All are read.
     Read,
-    /// They are read; `_` is one that the instruction leaves as it is in memory.
+    /// They are read; `_` marks one that the instruction leaves unchanged in memory.
     ReadOrLeftOut,
     /// They are written.
     Written,
@@ -148,8 +148,8 @@ impl<'a> Resolver<'a> {
         matches!(meaning, Some(Meaning::Vector(..)))
     }
 
-    /// Whether the constants of a vector are of the kind of its registers: integers are not mixed with
-    /// floating-point registers, nor the reverse. Reports it where not.
+    /// Whether the constants of a vector are of the kind of its registers: integers are not mixed with floating-point
+    /// registers, nor the reverse. Reports an error if not.
     fn constants_fit(&mut self, elements: &[Operand], span: Span) -> bool {
         let registers = elements.iter().filter_map(|element| match element {
             Operand::Register(id) => Some(self.body.registers[*id].ty),
@@ -175,7 +175,7 @@ impl<'a> Resolver<'a> {
         !mixed
     }
 
-    /// Coordinates: integers and floating-point registers do not mix, and those that the geometry does not have are
+    /// Coordinates: integers and floating-point registers do not mix. More coordinates than the geometry has are
     /// possible and ignored.
     pub(super) fn coordinates(
         &mut self,
@@ -241,7 +241,7 @@ impl<'a> Resolver<'a> {
         Some(Operand::Vector(components))
     }
 
-    /// What is asked of each of so many parts that make up a value of a type.
+    /// The requirement for each of `count` parts that make up a value of a type.
     fn packed_part(&mut self, ty: Type, count: usize, span: Span) -> Option<Want> {
         let parts = count as u32;
         if !matches!(count, 2 | 4) || !ty.is_bits() || !ty.bits().is_multiple_of(parts) {

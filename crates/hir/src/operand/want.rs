@@ -1,23 +1,23 @@
-//! What is asked of an operand, derived from the table's row and the types that are written; which registers and
-//! constants fit it. Nothing of the text is looked at here.
+//! The requirements of an operand, derived from the table's row and the types that are written; which registers and
+//! constants fit it. The text is not read here.
 
 use crate::compatible::{Width, immediate_fits, is_address, is_word, register_fits, wanted_registers};
 use crate::{Constant, Immediate};
 use oriole_ptx::Type;
 use oriole_ptx::table::{Form, OperandType};
 
-/// The type asked of an operand.
+/// The type required of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Want {
     /// This type.
     Typed(Type, Width),
-    /// This type in a register of the very type or of bits, or an integer.
+    /// This type in a register of exactly this type or of bits, or an integer.
     Exact(Type),
     /// A 32-bit integer or bits.
     Word,
     /// An integer or bits of 32 bits or more.
     WideWord,
-    /// A single-precision number, in a register of any kind.
+    /// An f32, in a register of any kind.
     LooseFloat,
     /// A register that can hold an address, or an integer.
     Address,
@@ -85,7 +85,7 @@ pub(super) fn double(ty: Type) -> Type {
     }
 }
 
-/// What an instruction asks of an operand, given the types it is written with.
+/// The requirement of an instruction for an operand, given the types it is written with.
 pub(super) fn want(ty: OperandType, form: &Form) -> Want {
     let at = |index: u8| form.types.get(usize::from(index)).copied();
     match ty {

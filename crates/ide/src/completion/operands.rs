@@ -1,9 +1,9 @@
-//! Completion of operands: what is in scope and of a type that the place takes.
+//! Completion of operands: names in scope whose type fits the place.
 
 use oriole_inputs::Db;
 use oriole_ptx::table::Kind;
 use oriole_ptx::{Space, Type};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::UnitKind;
 
 use super::progress::{operand_rows, register_fits};
@@ -39,7 +39,7 @@ const SPECIAL: [&str; 24] = [
     "%dynamic_smem_size",
 ];
 
-/// What is possible as operand `index`; `usize::MAX` is a guard.
+/// Completions of operand `index`; `usize::MAX` is a guard.
 pub(super) fn operands(
     analysis: &Analysis,
     context: &Context<'_>,
@@ -60,7 +60,7 @@ pub(super) fn operands(
     let rows = operand_rows(&context.typing, index);
     let has = |kinds: &dyn Fn(Kind) -> bool| rows.iter().any(|(_, operand)| kinds(operand.kind));
     if address || has(&|kind| kind == Kind::Address) && context.typing.partial.is_empty() {
-        let bits = graph::module_header(db, source).address_bits();
+        let bits = files::module_header(db, source).address_bits();
         let rank =
             |ty: Type| (ty.is_integer() || ty.is_bits()).then(|| u8::from(ty.bits() != u32::from(bits)));
         registers(&visible, &names.occurrences, rank, out);
@@ -71,10 +71,10 @@ pub(super) fn operands(
         labels(&visible, DeclarationKind::Label, out);
         return;
     }
-    // The callee comes first, or behind the results.
+    // The callee comes first, or after the results.
     let results = context.typing.operands.first().is_some_and(|first| first.starts_with('('));
     if has(&|kind| kind == Kind::Call) || context.typing.opcode == "call" && index == 1 && results {
-        for &unit in &graph::index(db, source).functions {
+        for &unit in &files::index(db, source).functions {
             if unit.kind(db) != UnitKind::Entry && argument.is_none() {
                 let detail = crate::symbols::signature(db, unit);
                 out.add(unit.name(db), CompletionKind::Function, &detail, "", 0);
@@ -135,7 +135,7 @@ fn registers(
             .collect();
         numbers.sort_unstable();
         numbers.dedup();
-        // The first one that is not used is what a new value wants.
+        // The first unused one is the best choice for a new value.
         let free = (0..count).find(|number| numbers.binary_search(number).is_err());
         numbers.extend(free);
         for number in numbers.into_iter().take(512) {
@@ -162,8 +162,8 @@ fn variables(db: &dyn Db, context: &Context<'_>, visible: &[&Declaration], out: 
             out.add(&declaration.name, CompletionKind::Variable, &declaration.detail, "", 1);
         }
     }
-    for &unit in &graph::index(db, context.located.source).variables {
-        for (name, _) in graph::globals(db, unit) {
+    for &unit in &files::index(db, context.located.source).variables {
+        for (name, _) in files::globals(db, unit) {
             let detail = crate::symbols::variable_detail(db, unit, name);
             if matches(&detail) {
                 out.add(name, CompletionKind::Variable, &detail, "", 2);

@@ -1,4 +1,4 @@
-//! How far the words of an instruction fill the rows of its table, and what the rows that remain want next.
+//! How far the words of an instruction fill the rows of its table, and what the remaining rows expect next.
 
 use oriole_ptx::table::{OperandRow, OperandType, Presence, Row, Slot, rows_of as rows};
 use oriole_ptx::{Opcode, Space, Type};
@@ -42,7 +42,7 @@ pub(super) fn progress(row: &'static Row, words: &[String]) -> Option<Progress> 
             let kind = &row.slots[slot];
             let again = matches!(kind, Slot::Sequence(_));
             (again || !progress.filled[slot])
-                // Heads are at the very places behind the opcode that they have in the row.
+                // Heads have fixed places after the opcode.
                 && (!matches!(kind, Slot::Head(_)) || at == slot)
                 && takes(kind, word)
         };
@@ -81,7 +81,7 @@ pub(super) fn words_of(slot: &Slot) -> Vec<&'static str> {
     }
 }
 
-/// The type that an operand wants, as far as the words before it tell.
+/// The type that an operand needs, as far as the words before it determine it.
 fn wanted_type(operand: &OperandRow, progress: &Progress) -> Option<Type> {
     match operand.ty {
         OperandType::Of(at)

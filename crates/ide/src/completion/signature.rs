@@ -1,9 +1,9 @@
-//! Signature help: the forms that fit what is written, or the parameters of the function that is called.
+//! Signature help: the forms that fit the written words, or the parameters of the called function.
 
 use oriole_inputs::Db;
 use oriole_ptx::Opcode;
 use oriole_ptx::table::{Row, rows_of as rows};
-use oriole_queries::graph;
+use oriole_queries::files;
 
 use super::context;
 use super::progress::{Progress, is_optional, progress};
@@ -15,13 +15,13 @@ use crate::{Analysis, FileId};
 pub struct Signature {
     /// All of it.
     pub label: String,
-    /// What it does.
+    /// The description.
     pub documentation: String,
     /// Byte ranges of the operands in the label.
     pub parameters: Vec<(u32, u32)>,
 }
 
-/// Signatures that fit what is before the cursor.
+/// Signatures that fit the text before the cursor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SignatureHelp {
     /// The signatures, the best one first.
@@ -38,8 +38,8 @@ pub(crate) fn signature_help(analysis: &Analysis, file: FileId, at: u32) -> Opti
     if opcode == Opcode::Call {
         let position = argument?;
         let callee = context.typing.operands.iter().find(|operand| !operand.starts_with('('))?;
-        let unit = graph::definition(db, context.located.source, callee.as_str().into())?;
-        let info = graph::signature(db, unit).as_ref()?;
+        let unit = files::definition(db, context.located.source, callee.as_str().into())?;
+        let info = files::signature(db, unit).as_ref()?;
         let mut label = format!("{callee}(");
         let mut parameters = Vec::new();
         for (at, parameter) in info.signature.parameters.iter().enumerate() {
@@ -59,7 +59,7 @@ pub(crate) fn signature_help(analysis: &Analysis, file: FileId, at: u32) -> Opti
     }
     let mut fitting: Vec<Progress> =
         rows(opcode).filter_map(|row| progress(row, &context.typing.words)).collect();
-    // The rows that need the fewest more words first, and of these the ones that take the operand.
+    // The rows that need the fewest more words first, and of these the ones that accept the operand.
     fitting.sort_by_key(|progress| {
         let missing = progress
             .row
@@ -77,7 +77,7 @@ pub(crate) fn signature_help(analysis: &Analysis, file: FileId, at: u32) -> Opti
 
 fn signature(row: &Row) -> Signature {
     let label = row.spelling();
-    // Operands are behind the first blank, separated by commas.
+    // Operands are after the first blank, separated by commas.
     let mut parameters = Vec::new();
     if let Some(space) = label.find(' ') {
         let mut start = space + 1;

@@ -1,10 +1,11 @@
-//! Finding `asm` statements in the text of C++ and Rust: comments, literals and brackets of the host, nothing of PTX.
+//! Finding `asm` statements in the text of C++ and Rust: comments, literals and brackets of the host, no knowledge of
+//! PTX.
 //!
-//! Each byte of a literal keeps the bytes of the host that it comes from, an escape its two or more.
+//! Each byte of a literal keeps its range in the host, an escape its two or more bytes.
 
 use crate::{Language, Range};
 
-/// A byte of a joined literal and the bytes of the host that it comes from.
+/// A byte of a concatenated literal and its bytes in the host.
 pub(super) type Byte = (u8, Range);
 
 /// An operand of an `asm` statement.
@@ -16,13 +17,13 @@ pub(super) struct Hole {
     pub ty: &'static str,
 }
 
-/// What an `asm` statement says.
+/// The contents of an `asm` statement.
 pub(super) struct Asm {
-    /// Its literals, joined, escapes undone.
+    /// Its literals, concatenated and unescaped.
     pub bytes: Vec<Byte>,
     /// Its operands.
     pub holes: Vec<Hole>,
-    /// A literal of it is raw: no escape is one.
+    /// A literal of it is raw, without escapes.
     pub raw: bool,
 }
 
@@ -32,7 +33,7 @@ pub(super) struct Scanner<'a> {
     source: &'a str,
     at: usize,
     language: Language,
-    /// A literal of the statement at hand is raw.
+    /// A literal of the current statement is raw.
     raw: bool,
 }
 
@@ -81,11 +82,11 @@ impl<'a> Scanner<'a> {
         here
     }
 
-    /// Steps over a literal or character that is not wanted.
+    /// Skips a literal or character.
     fn skip_literal(&mut self, quote: u8) {
         self.at += 1;
         while self.at < self.text.len() && self.byte(0) != quote {
-            // A character is closed on its line; what looks like one and is not is a lifetime or a digit separator.
+            // A character is closed on its line; an unclosed quote is a lifetime or a digit separator.
             if quote == b'\'' && self.byte(0) == b'\n' {
                 return;
             }
@@ -94,7 +95,7 @@ impl<'a> Scanner<'a> {
         self.at = (self.at + 1).min(self.text.len());
     }
 
-    /// The next `asm` statement, from where the scan is.
+    /// The next `asm` statement, from the current position.
     pub fn next_statement(&mut self) -> Option<Asm> {
         while self.at < self.text.len() {
             match self.byte(0) {
@@ -209,7 +210,7 @@ impl<'a> Scanner<'a> {
                 _ => return None,
             })
         });
-        // `"0"` stands for the operand of that number.
+        // `"0"` refers to the operand with that index.
         let same = constraint.parse::<usize>().ok().and_then(|at| holes.get(at)).map(|hole| hole.ty);
         holes.push(Hole { name, ty: ty.or(same).unwrap_or(".b32") });
         self.skip_space();
@@ -249,7 +250,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Adjacent literals, joined.
+    /// Adjacent literals, concatenated.
     fn literals(&mut self, bytes: &mut Vec<Byte>) -> bool {
         let mut any = false;
         loop {
@@ -270,7 +271,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// `R"tag(…)tag"` of C++, `r#"…"#` of Rust; the scan is behind the letter.
+    /// `R"tag(…)tag"` of C++, `r#"…"#` of Rust; the scan is after the letter.
     fn raw_literal(&mut self, bytes: &mut Vec<Byte>) {
         let (open, close): (usize, Vec<u8>) = if self.language == Language::Rust {
             let hashes = self.text[self.at..].iter().take_while(|&&byte| byte == b'#').count();
@@ -306,7 +307,7 @@ impl<'a> Scanner<'a> {
                         b't' => b'\t',
                         b'r' => b'\r',
                         b'\n' => {
-                            // A line continued: Rust drops the white space of the next one as well.
+                            // A line continuation: Rust drops the white space of the next line as well.
                             while self.language == Language::Rust && self.byte(0).is_ascii_whitespace() {
                                 self.at += 1;
                             }

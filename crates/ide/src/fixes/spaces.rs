@@ -1,10 +1,9 @@
-//! Fixes for an address of another state space: convert it with `cvta`, name the space that it is of, or drop a
-//! conversion that is one too many.
+//! Fixes for an address of another state space: convert it with `cvta`, name its space, or drop a redundant conversion.
 
 use oriole_hir::AddressSpaceMismatch;
 use oriole_inputs::Db;
 use oriole_ptx::Space;
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::ast::{self, AstNode};
 use oriole_syntax::{Path, SyntaxKind};
 
@@ -16,7 +15,7 @@ use crate::{Edit, Range};
 pub(super) fn mend(db: &dyn Db, spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
     let Some(node) = above(path, SyntaxKind::INSTRUCTION) else { return };
     let place = trimmed(node);
-    let (Some(body), map) = (graph::body(db, spot.unit), graph::source_map(db, spot.unit)) else { return };
+    let (Some(body), map) = (files::body(db, spot.unit), files::source_map(db, spot.unit)) else { return };
     let mismatch = oriole_hir::address_space_mismatches(body).into_iter().find(|mismatch| {
         map.instructions.get(mismatch.instruction as usize).is_some_and(|&span| place.meets(span.into()))
     });
@@ -30,7 +29,7 @@ pub(super) fn mend(db: &dyn Db, spot: &Spot<'_>, path: &Path<'_>, out: &mut Mend
     name_space(spot, &instruction, mismatch, out);
 }
 
-/// A `cvta` of what is converted already becomes a copy.
+/// A redundant `cvta` becomes a copy.
 fn drop_conversion(spot: &Spot<'_>, instruction: &ast::Instruction, place: Range, out: &mut Mender<'_>) {
     let operands: Vec<ast::Operand> = instruction.operands().collect();
     let (Some(opcode), [to, _]) = (instruction.opcode(), operands.as_slice()) else { return };
@@ -71,7 +70,7 @@ fn convert(
     let Some(fresh) = (0..1000).map(|number| format!("{stem}{number}")).find(|name| !taken(name)) else {
         return;
     };
-    let bits = graph::module_header(db, out.located.source).address_bits();
+    let bits = files::module_header(db, out.located.source).address_bits();
     let text = spot.unit.text(db);
     let before = Range::new(0, place.start).slice(text);
     let line = before.rfind('\n').map_or(0, |at| at + 1);
@@ -92,7 +91,7 @@ fn above_address(instruction: &ast::Instruction, name: &str) -> Option<Range> {
     Some(token_range(found))
 }
 
-/// Names the space that the address is of, or none for a generic one.
+/// Names the space of the address; a generic one gets no word.
 fn name_space(
     spot: &Spot<'_>,
     instruction: &ast::Instruction,
@@ -110,7 +109,7 @@ fn name_space(
             (Edit::new(token_range(token), format!(".{}", held.name())), format!("Write `.{}`", held.name()))
         }
         (None, held) => {
-            // The space follows what orders an access, before the operation of an atomic one and the type.
+            // The space follows the words of memory ordering, before the operation of an atomic and the type.
             let early = |text: &str| {
                 let words = ["weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "relaxed"];
                 words.contains(&text) || ["cta", "cluster", "gpu", "sys"].contains(&text)

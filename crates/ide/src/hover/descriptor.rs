@@ -1,8 +1,8 @@
-//! What is known of descriptors of matrices in shared memory, and of products, where an instruction takes them.
+//! Known bits of matrix descriptors in shared memory, and of instruction descriptors, where an instruction uses them.
 
 use oriole_hir::Descriptor;
 use oriole_inputs::{Db, FunctionUnit};
-use oriole_queries::graph;
+use oriole_queries::files;
 
 use crate::names::Declaration;
 use crate::navigation::Named;
@@ -13,8 +13,8 @@ fn descriptors<'db>(
     db: &'db dyn Db,
     unit: FunctionUnit<'db>,
 ) -> impl Iterator<Item = (&'db Descriptor, Range)> {
-    let map = graph::source_map(db, unit);
-    let found = graph::flow_report(db, unit).descriptors.iter();
+    let map = files::source_map(db, unit);
+    let found = files::flow_report(db, unit).descriptors.iter();
     found.filter_map(|one| Some((one, (*map.instructions.get(one.instruction as usize)?).into())))
 }
 
@@ -24,7 +24,7 @@ fn fields(descriptor: &Descriptor) -> String {
 
 /// Those of the instruction at a place of a unit.
 pub(super) fn of_instruction<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, place: Range) -> String {
-    let map = graph::source_map(db, unit);
+    let map = files::source_map(db, unit);
     let mut text = String::new();
     for (one, _) in descriptors(db, unit).filter(|(_, range)| range.meets(place)) {
         let name = one.register.and_then(|register| map.registers.get(register));
@@ -39,7 +39,7 @@ pub(super) fn of_instruction<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, plac
     text
 }
 
-/// The descriptor that a register is for the statement at hand, or for the first one that takes it for one.
+/// The descriptor that a register is for the current statement, or for the first one that uses it as a descriptor.
 pub(super) fn of_register(
     analysis: &Analysis,
     file: FileId,
@@ -47,7 +47,7 @@ pub(super) fn of_register(
     declared: &Declaration,
 ) -> String {
     let (unit, start) = (named.spot.unit, named.spot.start);
-    let map = graph::source_map(&analysis.db, unit);
+    let map = files::source_map(&analysis.db, unit);
     let is_it = |one: &Descriptor| {
         let found = one.register.and_then(|register| map.registers.get(register));
         found.is_some_and(|(name, place)| {

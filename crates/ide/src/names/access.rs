@@ -1,7 +1,7 @@
-//! How an instruction uses its operands: which it writes, which it reads, what it calls.
+//! The use of an instruction's operands: which are written, read or called.
 //!
-//! It is here apart from the names, since it asks the table of instructions and nothing of scopes. Each spelling is looked
-//! up in the table once.
+//! It is separate from the names, since it depends on the table of instructions and not on scopes. Each spelling is
+//! looked up in the table once.
 
 use std::fmt::Write;
 use std::rc::Rc;
@@ -14,17 +14,17 @@ use rustc_hash::FxHashMap;
 
 use super::Access;
 
-/// What is known of the spellings met so far.
+/// Cached accesses of spellings.
 #[derive(Default)]
 pub(super) struct Accesses {
-    /// By opcode as spelled and number of operands.
+    /// By spelled opcode and number of operands.
     known: FxHashMap<Box<str>, Rc<[Access]>>,
     /// Scratch space for spellings.
     spelling: String,
 }
 
 impl Accesses {
-    /// How the operands of an opcode are used, found once for each spelling.
+    /// The accesses of an opcode's operands, computed once for each spelling.
     pub fn of(&mut self, node: ast::Opcode<'_>, operands: &[Operand<'_>]) -> Rc<[Access]> {
         let mnemonic = node.mnemonic().map_or("", TokenRef::text);
         let opcode = Opcode::from_name(mnemonic);
@@ -45,7 +45,7 @@ impl Accesses {
     }
 }
 
-/// Whether the operand at a place is written, read or called; of a call the operands themselves tell.
+/// Whether the operand at a place is written, read or called; for a call the operands themselves decide.
 fn accesses_of(node: ast::Opcode<'_>, opcode: Option<Opcode>, operands: usize) -> Rc<[Access]> {
     let Some(opcode) = opcode else {
         // An unknown instruction most likely writes its first operand.

@@ -19,7 +19,7 @@ use crate::value::soft::Eighth;
 use crate::value::soft::Format;
 use crate::value::video::{Piece, Second, VideoKind, VideoOperation};
 
-/// The rounding that the modifiers ask for.
+/// The rounding of the modifiers.
 pub fn rounding(instruction: &Instruction) -> Option<Round> {
     let integral = instruction.modifiers.at().map(|rounding| match rounding {
         word::IntegralRounding::Rni => Round::NearestTiesToEven,
@@ -37,7 +37,7 @@ pub fn rounding(instruction: &Instruction) -> Option<Round> {
     rounding.or(integral)
 }
 
-/// The floating modifiers.
+/// The floating-point modifiers.
 pub fn mode(instruction: &Instruction) -> Mode {
     let has = |word| instruction.modifiers.has(word);
     Mode {
@@ -62,7 +62,7 @@ pub fn last_type(instruction: &Instruction) -> Decode<Type> {
 }
 
 impl FunctionDecoder<'_> {
-    /// A pure operation whose operands behind the first have these types.
+    /// A pure operation whose operands after the first have these types.
     fn compute(&self, instruction: &Instruction, operation: Operation, types: &[Type]) -> Decode<Action> {
         let mut sources = [NONE; 4];
         for (index, ty) in types.iter().enumerate() {
@@ -176,7 +176,7 @@ impl FunctionDecoder<'_> {
             Sub => (FloatOperation::Subtract, 2),
             Mul => (FloatOperation::Multiply, 2),
             Fma | Mad => (FloatOperation::MultiplyAdd, 3),
-            // The exact quotient meets every bound of the approximate forms.
+            // The exact quotient satisfies every error bound of the approximate forms.
             Div => (FloatOperation::Divide, 2),
             Min => (FloatOperation::Minimum, 2),
             Max => (FloatOperation::Maximum, 2),
@@ -221,7 +221,7 @@ impl FunctionDecoder<'_> {
         self.compute(instruction, Operation::Float(operation, format, mode, packed), &[ty; 3][..operands])
     }
 
-    /// `add`, `sub`, `fma` of singles whose first operands are halves.
+    /// `add`, `sub`, `fma` of f32 whose first operands are f16 or bf16.
     fn mixed_singles(&self, instruction: &Instruction, ty: Type, format: Format) -> Decode<Action> {
         let (operation, types): (_, &[Type]) = match instruction.opcode {
             Opcode::Add => (FloatOperation::Add, &[ty, Type::F32]),
@@ -232,7 +232,7 @@ impl FunctionDecoder<'_> {
         self.compute(instruction, Operation::FloatMixed(operation, format, mode(instruction)), types)
     }
 
-    /// Four numbers of eight bits or less in one operand.
+    /// Four FP8 or narrower values in one operand.
     fn four_narrow(&self, instruction: &Instruction) -> Decode<Action> {
         let to = first_type(instruction)?;
         let factor = |index: usize| -> Decode<(Type, Few)> {
@@ -252,7 +252,7 @@ impl FunctionDecoder<'_> {
         self.compute(instruction, Operation::FourNarrow(four), &types)
     }
 
-    /// Two singles in one operand.
+    /// Two f32 values in one operand.
     fn single_pairs(&self, instruction: &Instruction) -> Decode<Action> {
         let (operation, operands) = match instruction.opcode {
             Opcode::Add => (FloatOperation::Add, 2),
@@ -313,7 +313,7 @@ impl FunctionDecoder<'_> {
         let flush = instruction.modifiers.has(Word::Ftz);
         let (comparison, halves) = match format(ty) {
             Some((format, packed)) => {
-                // Every relation of unordered floats but "not equal" of numbers fails; `ne` is ordered too.
+                // For NaN operands every ordered relation is false; `ne` is ordered too.
                 (Comparison::Float(order, format, unordered, flush), packed)
             }
             None => (Comparison::Integer(order, kind(ty)), false),
@@ -505,7 +505,7 @@ impl FunctionDecoder<'_> {
     }
 }
 
-/// What a video instruction computes, and on how many lanes.
+/// The operation of a video instruction, and its number of lanes.
 fn video_kind(instruction: &Instruction) -> Decode<(VideoKind, u32)> {
     use Opcode::*;
     let has = |word| instruction.modifiers.has(word);
@@ -553,7 +553,7 @@ fn video_kind(instruction: &Instruction) -> Decode<(VideoKind, u32)> {
     })
 }
 
-/// The byte or half that a selector such as `b2` names.
+/// The byte or half of a selector such as `b2`.
 fn part_of_word(selector: &str) -> Piece {
     let bits = if selector.starts_with('h') { 16 } else { 8 };
     let number = selector.as_bytes().get(1).map_or(0, |digit| u32::from(digit - b'0'));
@@ -582,7 +582,7 @@ fn part_type(bits: u32) -> Type {
     }
 }
 
-/// Which part of a product is meant.
+/// The selected part of a product.
 fn part(instruction: &Instruction) -> Decode<Part> {
     match instruction.modifiers.at() {
         Some(word::Part::Lo) => Ok(Part::Low),

@@ -1,4 +1,4 @@
-//! Bulk copies, boxes of tensors, tensor maps and cache policies.
+//! Bulk copies, bulk tensor copies, tensor maps and cache policies.
 
 use oriole_hir::{Instruction, Operand};
 use oriole_ptx::word::{AllocationClass, CachePriority, Operation, TensorMapField};
@@ -14,8 +14,8 @@ use crate::tensor::Walk;
 use crate::value::float::{FloatOperation, Mode};
 
 impl FunctionDecoder<'_> {
-    /// `cp.async.bulk` and `cp.reduce.async.bulk`. They are complete at once, so that waiting for a group orders nothing but
-    /// their use.
+    /// `cp.async.bulk` and `cp.reduce.async.bulk`. They are complete at once, so that a wait for a group only matters
+    /// for the checks.
     pub(super) fn bulk(&self, instruction: &Instruction) -> Decode<Action> {
         let has = |word| instruction.modifiers.has(word);
         if let Some(order) = self.order_of_copies(instruction)? {
@@ -67,7 +67,7 @@ impl FunctionDecoder<'_> {
         })
     }
 
-    /// What a reduction does to elements of a type.
+    /// The operation of a reduction on elements of a type.
     fn combination(&self, instruction: &Instruction, ty: Type) -> Decode<AtomicOperation> {
         let operation = instruction.modifiers.at().ok_or("it names no operation")?;
         if let Some((format, packed)) = format(ty).filter(|_| ty.is_float()) {
@@ -92,7 +92,7 @@ impl FunctionDecoder<'_> {
         })
     }
 
-    /// The barrier object of a copy, and the blocks that get one, if these operands are there.
+    /// The mbarrier of a copy, and the blocks that get one, if these operands are there.
     fn signal(&self, instruction: &Instruction, object: usize, blocks: usize) -> Decode<Signal> {
         let has = |word| instruction.modifiers.has(word);
         let mut signal = Signal::default();
@@ -238,10 +238,10 @@ impl FunctionDecoder<'_> {
     }
 }
 
-/// The bit of a tensor map's third word that tells memory which was taken in large pieces.
+/// The bit of a tensor map's third word that marks memory allocated in large pieces.
 const LARGE: u64 = 1 << 21;
 
-/// Bits of a word that get nothing of a value.
+/// Bits of a word that are cleared.
 fn word_of_map(offset: u64, mask: u64) -> FieldPart {
     FieldPart { offset, bytes: 4, mask, less: 0, from: 64, to: 0, set: 0 }
 }
@@ -264,7 +264,7 @@ fn parts_of_field(field: TensorMapField, ordinal: u64, value: Source) -> Decode<
         }
         TensorMapField::Rank => smallvec![word(0x08, 4, 3)],
         TensorMapField::InterleaveLayout => smallvec![word(0x08, 11, 2)],
-        // A bit above says something else, which goes with the old mode.
+        // A bit above belongs to the old mode and is cleared.
         TensorMapField::SwizzleMode if matches!(value, Source::Immediate(0..=3)) => {
             smallvec![FieldPart { mask: 0x40_6000, ..word(0x08, 13, 2) }]
         }
@@ -277,13 +277,13 @@ fn parts_of_field(field: TensorMapField, ordinal: u64, value: Source) -> Decode<
             FieldPart { from: 4, ..word(0x0c + 4 * ordinal, 0, 32) },
             FieldPart { from: 36, ..word(0x1c, 4 * ordinal, 4) },
         ],
-        // No tensor has a fifth stride; what is written is what other compilers write.
+        // No tensor has a fifth stride; ptxas's bits are written for it.
         TensorMapField::GlobalStride => {
             smallvec![FieldPart { from: 4, ..word(0x1c, 0, 32) }, FieldPart { from: 36, ..word(0x1c, 16, 4) },]
         }
         TensorMapField::Elemtype => match value {
             Source::Immediate(0..=10) => smallvec![word(0x08, 7, 4)],
-            // The rounded types are singles with a mark.
+            // The rounded types are f32 values with a mark.
             Source::Immediate(11 | 12) => {
                 smallvec![FieldPart { mask: 0x780 | 1 << 16, less: 4, set: 1 << 16, ..word(0x08, 7, 4) }]
             }

@@ -11,7 +11,7 @@ use crate::step::{
     Source,
 };
 
-/// In how many parts a parameter in registers is passed: see [`FunctionDecoder::passed_parts`].
+/// Number of parts of a parameter in registers: see [`FunctionDecoder::passed_parts`].
 fn parts(parameter: &Parameter) -> usize {
     let halves = if parameter.ty == Type::B128 { 2 } else { 1 };
     usize::from(parameter.components()) * halves
@@ -123,7 +123,7 @@ impl FunctionDecoder<'_> {
         Ok(Action::Call { target: target.ok_or("it names no function")?, arguments, results })
     }
 
-    /// What a call says about the function that it calls.
+    /// The signature that a call states for its callee.
     fn signature(&self, instruction: &Instruction) -> Option<&Signature> {
         instruction.operands.iter().find_map(|operand| match operand {
             Operand::Function(function) => Some(&self.body.functions[*function].signature),
@@ -258,7 +258,7 @@ impl FunctionDecoder<'_> {
     }
 }
 
-/// What is computed of the values of several lanes, or of several registers.
+/// The operation over the values of several lanes, or of several registers.
 pub(super) fn reduction(instruction: &Instruction) -> Decode<Reduction> {
     let has = |word| instruction.modifiers.has(word);
     let ty = last_type(instruction)?;

@@ -35,7 +35,7 @@ fn narrow(ty: Type) -> Option<Narrow> {
     }
 }
 
-/// The format of each number of two or four.
+/// The format of packed values, two or four.
 pub(super) fn few(ty: Type) -> Option<Few> {
     Some(match ty {
         Type::E4M3x2 | Type::E4M3x4 => Few::Eighth(Eighth::E4M3),

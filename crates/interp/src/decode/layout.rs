@@ -16,11 +16,11 @@ use crate::texture::Objects;
 /// address zero.
 pub const SHARED_START: u32 = 1024;
 
-/// Bytes that constant memory may have: more than any chip has.
+/// Limit of constant memory in bytes: more than any chip has.
 const CONSTANT_LIMIT: usize = 1 << 20;
 
-/// The functions that a kernel reaches, itself first. Functions whose addresses are in initializers are reached by
-/// anyone.
+/// The functions that a kernel reaches, itself first. Functions whose addresses are in initializers always count as
+/// reached.
 pub fn reachable(program: &Program, entry: &str) -> Vec<String> {
     let mut names = vec![entry.to_string()];
     let add = |names: &mut Vec<String>, name: &str| {
@@ -116,7 +116,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Lays out what the functions reach and puts the initial values into memory.
+    /// Lays out the variables that the functions reach and writes the initial values to memory.
     pub fn new(
         program: &Program,
         functions: &[String],
@@ -185,7 +185,7 @@ impl Layout {
                 }
             }
         }
-        // Padding that no variable follows is outside every variable.
+        // Padding at the end is outside every variable.
         let padded = dynamic > 0 || !open.is_empty();
         let start = if padded { self.shared_end.next_multiple_of(open_align) } else { self.shared_end };
         for (module, index, number, name) in open {
@@ -234,7 +234,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Where a variable is that is neither in a frame nor a kernel's parameter.
+    /// The place of a variable that is neither in a frame nor a kernel's parameter.
     pub fn variable(&self, function: usize, variable: VariableId, name: &str) -> Option<(Place, u64)> {
         self.local.get(&(function, variable)).or_else(|| self.module.get(name)).copied()
     }
@@ -263,7 +263,7 @@ impl Frame {
             }
         }
         let bytes = bytes.min(u32::MAX - 4096).next_multiple_of(16);
-        // An array without a size comes last: the frame grows by what is passed for it.
+        // An array without a size comes last: the frame grows by the size of the argument.
         if let Some(open) = body.parameters.iter().position(oriole_hir::Parameter::is_open) {
             let variable = body.variable_of(VariableKind::Parameter(open as u32));
             if let Some(offset) = variable.and_then(|variable| offsets.get_mut(variable)) {
@@ -274,12 +274,12 @@ impl Frame {
     }
 }
 
-/// An argument that the launch gets back.
+/// An argument that is returned after the launch.
 #[derive(Clone, Copy, Debug)]
 pub enum Kept {
     /// A region of global memory, by its address.
     Region(u64),
-    /// An object, by its number.
+    /// An object, by its index.
     Object(usize),
 }
 

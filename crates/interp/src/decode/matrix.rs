@@ -104,7 +104,7 @@ impl FunctionDecoder<'_> {
             () => Role::C,
         };
         let [ty] = instruction.types[..] else { return Err("it does not have one type".into()) };
-        // A `.tf32` lies in memory as a single.
+        // A `.tf32` is in memory as an f32.
         let share = Share { role, bits: if ty == Type::TF32 { 32 } else { ty.bits() }, shape };
         let start = self.location(instruction, usize::from(!store), instruction.space)?;
         let by_columns = layouts(instruction).first() == Some(&MatrixLayout::Col);
@@ -120,7 +120,7 @@ impl FunctionDecoder<'_> {
         Ok((MatrixOperation::LoadShare(place), Some(0), vec![stride]))
     }
 
-    /// What a warp group does with matrices.
+    /// An operation of a warp group on matrices.
     fn warp_group(&self, instruction: &Instruction, key: u32) -> Decode<Action> {
         let has = |word| instruction.modifiers.has(word);
         let (mut destinations, mut sources) = (Vec::new(), Vec::new());
@@ -171,7 +171,7 @@ impl FunctionDecoder<'_> {
     }
 }
 
-/// How the matrices of a move lie in registers.
+/// The register layout of the matrices of a move.
 fn way_of_move(instruction: &Instruction) -> Move {
     let has = |word| instruction.modifiers.has(word);
     match () {
@@ -183,7 +183,7 @@ fn way_of_move(instruction: &Instruction) -> Move {
     }
 }
 
-/// What a register of a fragment is read as.
+/// The type of a fragment's register.
 fn word_of(instruction: &Instruction) -> Type {
     if instruction.types.last() == Some(&Type::F64) { Type::F64 } else { Type::B32 }
 }
@@ -194,7 +194,7 @@ fn layouts(instruction: &Instruction) -> Vec<MatrixLayout> {
     instruction.modifiers.iter().filter_map(layout).collect()
 }
 
-/// The product of quarters of a warp, if it is one.
+/// The MMA of quarters of a warp, if it is one.
 fn quarters(instruction: &Instruction) -> Option<Quarters> {
     let [d, Type::F16, Type::F16, c] = instruction.types[..] else { return None };
     let shape = instruction.modifiers.matrix_shape()?;
@@ -207,7 +207,7 @@ fn quarters(instruction: &Instruction) -> Option<Quarters> {
     })
 }
 
-/// What a form of `wmma.mma` multiplies. Halves are not named.
+/// The types of a form of `wmma.mma`. f16 factors are implicit.
 fn tiled(instruction: &Instruction, shape: [u32; 3]) -> Decode<Tiled> {
     let (d, factor, c) = match instruction.types[..] {
         [d, c] => (d, Type::F16, c),
@@ -218,7 +218,7 @@ fn tiled(instruction: &Instruction, shape: [u32; 3]) -> Decode<Tiled> {
     Ok(Tiled { shape, element: element(factor)?, old: sum(c)?, sum: sum(d)? })
 }
 
-/// How the products of factors of a type are added up to a sum of another one.
+/// The accumulation of factors of a type into another one.
 fn sum(instruction: &Instruction, ty: Type, factor: Type) -> Decode<Sum> {
     let has = |word| instruction.modifiers.has(word);
     Ok(match ty {
@@ -237,7 +237,7 @@ fn sum(instruction: &Instruction, ty: Type, factor: Type) -> Decode<Sum> {
     })
 }
 
-/// What the elements of a factor are.
+/// The element type of a factor.
 fn element(ty: Type) -> Decode<Element> {
     Ok(match ty {
         Type::F16 => Element::F16,
@@ -255,7 +255,7 @@ fn element(ty: Type) -> Decode<Element> {
     })
 }
 
-/// What a form of `mma` multiplies, and how.
+/// The MMA of a form of `mma`.
 fn product(instruction: &Instruction) -> Decode<Product> {
     let shape = instruction.modifiers.matrix_shape().ok_or("it names no shape")?;
     let [d, a, b, c, ref scale @ ..] = instruction.types[..] else {
@@ -278,7 +278,7 @@ fn product(instruction: &Instruction) -> Decode<Product> {
     Ok(Product { rows, columns, depth, a, b, sum, sparsity: None, bytes, scaling })
 }
 
-/// How many factors of which type scale a row.
+/// Number and type of the scale factors of a row.
 fn scaling(instruction: &Instruction, scale: Type) -> Decode<Scaling> {
     let has = |word| instruction.modifiers.has(word);
     let factors = match () {
@@ -294,7 +294,7 @@ fn scaling(instruction: &Instruction, scale: Type) -> Decode<Scaling> {
     Ok(Scaling { factors, scale })
 }
 
-/// What a form of `wgmma.mma_async` multiplies, and how.
+/// The MMA of a form of `wgmma.mma_async`.
 fn group_product(instruction: &Instruction) -> Decode<GroupProduct> {
     let has = |word| instruction.modifiers.has(word);
     let shape = instruction.modifiers.matrix_shape().ok_or("it names no shape")?;
@@ -312,7 +312,7 @@ fn group_product(instruction: &Instruction) -> Decode<GroupProduct> {
     };
     let left_in_registers = matches!(instruction.operands.get(1), Some(Operand::Vector(_)));
     let sparse = has(Word::Sp);
-    // Behind the predicate: both signs, then which factors lie the other way round.
+    // After the predicate: both signs, then which factors are transposed.
     let signs = if sparse { 6 } else { 4 };
     let ways = signs + 2;
     let right_way = if left_in_registers { ways } else { ways + 1 };

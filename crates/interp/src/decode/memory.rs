@@ -51,7 +51,7 @@ impl FunctionDecoder<'_> {
         Ok(all)
     }
 
-    /// The same for values.
+    /// The values of a vector, or of a single element.
     fn sources(&self, operand: &Operand, ty: Type) -> Decode<SmallVec<[Source; 4]>> {
         let elements = match operand {
             Operand::Vector(elements) => elements.as_slice(),
@@ -77,7 +77,7 @@ impl FunctionDecoder<'_> {
         let ty = last_type(instruction)?;
         let float = |operation| {
             let (format, packed) = format(ty).ok_or("its type is not supported")?;
-            // Atomics on global memory flush subnormal numbers of `f32`; those on shared memory keep them.
+            // Atomics on global memory flush subnormal `f32` values; those on shared memory keep them.
             let flush = format == crate::value::soft::Format::F32
                 && instruction.space == Some(Space::Global)
                 && !instruction.modifiers.has(Word::Noftz);
@@ -129,7 +129,7 @@ impl FunctionDecoder<'_> {
         self.told(instruction, atomic, ty.bytes())
     }
 
-    /// What closes a group of copies, or waits for groups.
+    /// An instruction that closes a group of copies, or waits for groups.
     pub(super) fn order_of_copies(&self, instruction: &Instruction) -> Decode<Option<Order>> {
         let has = |word| instruction.modifiers.has(word);
         if has(Word::WaitGroup) {
@@ -142,7 +142,8 @@ impl FunctionDecoder<'_> {
         Ok(found.into_iter().find(|(word, _)| has(*word)).map(|(_, order)| order))
     }
 
-    /// `cp.async` of 4, 8 or 16 bytes: the copy is complete at once, so that waiting for it orders nothing but its use.
+    /// `cp.async` of 4, 8 or 16 bytes: the copy is complete at once, so that waiting for it only matters for the
+    /// checks.
     pub(super) fn copy(&self, instruction: &Instruction) -> Decode<Action> {
         let has = |word| instruction.modifiers.has(word);
         if has(Word::Mbarrier) {

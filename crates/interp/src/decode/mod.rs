@@ -1,7 +1,7 @@
 //! From resolved bodies to steps: reachability, the layout of memory, and one step for each instruction.
 //!
-//! It is here so that names, types, modifiers and operand kinds are looked at once and not at every execution. No
-//! instruction is executed here.
+//! Names, types, modifiers and operand kinds are resolved once and not at every execution. No instruction is executed
+//! here.
 
 mod arithmetic;
 mod bulk;
@@ -30,7 +30,7 @@ use crate::step::{Action, Code, Formal, FunctionCode, Order, Source, Step};
 use layout::{Frame, Layout};
 pub use layout::{Kept, SHARED_START, arguments};
 
-/// A kernel with all that it reaches, and the memory it starts with.
+/// A kernel with all functions that it reaches, and its initial memory.
 pub struct Decoded {
     /// The steps.
     pub code: Code,
@@ -79,7 +79,7 @@ pub fn decode(program: &Program, kernel: &str, dynamic_shared: u32) -> Result<De
     Ok(Decoded { code, memory, shared_bytes, dynamic_shared, entry: 0, has_copies })
 }
 
-/// The instructions that a kernel reaches and that have no meaning here: function, ordinal, what is missing.
+/// The instructions that a kernel reaches and that are not supported: function, ordinal, reason.
 ///
 /// # Errors
 /// A fault if the module has no such kernel or its variables cannot be laid out.
@@ -127,7 +127,7 @@ fn external(program: &Program, name: &str) -> FunctionCode {
     }
 }
 
-/// Numbers the spellings of collective instructions.
+/// Assigns indices to the spellings of collective instructions.
 #[derive(Default)]
 struct Spellings(BTreeMap<String, u32>);
 
@@ -148,7 +148,7 @@ struct FunctionDecoder<'a> {
     functions: ArenaMap<FunctionId, u32>,
     /// First slot of each register.
     slots: ArenaMap<RegisterId, u32>,
-    /// Slots of a frame, one to throw results into included.
+    /// Slots of a frame, including one for dropped results.
     slot_count: u32,
     frame: Frame,
     /// Step of each label.
@@ -229,7 +229,7 @@ impl<'a> FunctionDecoder<'a> {
         FunctionDecoder { body, function, start, layout, functions, slots, slot_count, frame, labels }
     }
 
-    /// What calls need to know.
+    /// The data that calls need.
     fn summary(&self, name: String) -> Decode<FunctionCode> {
         let (results, parameters) = if self.body.is_entry {
             (Vec::new(), Vec::new())
@@ -291,7 +291,7 @@ impl<'a> FunctionDecoder<'a> {
             St => self.store(instruction),
             Atom | Red => self.atomic(instruction),
             Cp if instruction.modifiers.has(oriole_ptx::Word::Bulk) => self.bulk(instruction),
-            // There is one device, and so one copy: reduced it is itself.
+            // There is one device, and so one copy: its reduction is itself.
             Multimem if instruction.modifiers.has(Word::LdReduce) => self.load(instruction),
             Multimem if instruction.modifiers.has(Word::Cp) => self.bulk(instruction),
             Multimem if instruction.modifiers.has(Word::Red) => self.atomic(instruction),
@@ -318,7 +318,7 @@ impl<'a> FunctionDecoder<'a> {
     }
 }
 
-/// What a fence orders.
+/// The ordering of a fence.
 fn fence(instruction: &Instruction) -> Order {
     let has = |word| instruction.modifiers.has(word);
     let between = has(Word::Async) || has(Word::AsyncGeneric);
@@ -339,7 +339,7 @@ fn tells(instruction: &Instruction) -> bool {
     }
 }
 
-/// The instruction word with all its suffixes, for messages and for telling collective instructions apart.
+/// The instruction word with all its suffixes, for messages and to distinguish collective instructions.
 fn spelling(instruction: &Instruction) -> String {
     let mut text = instruction.opcode.name().to_string();
     for modifier in instruction.modifiers.iter() {

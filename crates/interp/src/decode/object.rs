@@ -1,4 +1,4 @@
-//! `mbarrier` and what else tells barrier objects of something.
+//! `mbarrier` and other instructions that signal mbarriers.
 
 use oriole_hir::Instruction;
 use oriole_ptx::word::{BarrierObject, ObjectLayout};
@@ -28,7 +28,7 @@ impl FunctionDecoder<'_> {
             BarrierObject::TestWait | BarrierObject::TryWait => {
                 let parity = has(Word::Parity);
                 let [destination, reported] = self.destination_pair(instruction, 0)?;
-                // Where something may be reported, its value goes to an operand before the object.
+                // Where reports are possible, the value goes to an operand before the mbarrier.
                 let reports = has(Word::PhaseTypePrimary) && instruction.operands.len() == 4;
                 let object = if reports { 2 } else { 1 };
                 let value = if reports { self.destination_at(instruction, 1)? } else { SINK };
@@ -80,7 +80,7 @@ impl FunctionDecoder<'_> {
         })
     }
 
-    /// A write, which in the asynchronous forms tells an object of its bytes.
+    /// A write, which in the asynchronous forms signals its bytes to an mbarrier.
     pub(super) fn told(&self, instruction: &Instruction, write: Action, bytes: u32) -> Decode<Action> {
         let has = |word| instruction.modifiers.has(word);
         if !has(Word::MbarrierCompleteTxBytes) {
@@ -90,7 +90,7 @@ impl FunctionDecoder<'_> {
         Ok(Action::Told { write: Box::new(write), object, bytes })
     }
 
-    /// `cp.async.mbarrier.arrive`: copies are done when they are met, so that the object is told at once.
+    /// `cp.async.mbarrier.arrive`: copies are done at once, so that the mbarrier is signalled at once.
     pub(super) fn copies_arrive(&self, instruction: &Instruction) -> Decode<Action> {
         let counted = instruction.modifiers.has(Word::Noinc);
         let operation = ObjectOperation::Copied { counted };

@@ -1,4 +1,4 @@
-//! Operands: where values come from and go to, memory operands, and the types that decide.
+//! Operands: sources and destinations of values, memory operands, and their types.
 
 use oriole_hir::{AddressBase, Immediate, Instruction, Operand, RegisterId, VariableId, VariableKind};
 use oriole_ptx::{Space, Type};
@@ -15,17 +15,17 @@ use crate::value::soft::{self, Format};
 pub const SINK: Destination = Destination { slot: 0, mask: u64::MAX };
 
 impl FunctionDecoder<'_> {
-    /// Operand number `index`.
+    /// The operand at `index`.
     pub fn operand<'i>(&self, instruction: &'i Instruction, index: usize) -> Decode<&'i Operand> {
         instruction.operands.get(index).ok_or(Unsupported::NoOperand(index + 1))
     }
 
-    /// Operand number `index` as a value of a type.
+    /// The operand at `index` as a value of a type.
     pub fn source_at(&self, instruction: &Instruction, index: usize, ty: Type) -> Decode<Source> {
         self.source(self.operand(instruction, index)?, ty)
     }
 
-    /// An operand as a value of a type; the type decides what a literal means.
+    /// An operand as a value of a type, which determines the value of a literal.
     pub fn source(&self, operand: &Operand, ty: Type) -> Decode<Source> {
         Ok(match operand {
             Operand::Register(register) => Source::Register(self.slot(*register)),
@@ -42,7 +42,7 @@ impl FunctionDecoder<'_> {
         })
     }
 
-    /// Operand number `index` as a register to write.
+    /// The operand at `index` as a register to write.
     pub fn destination_at(&self, instruction: &Instruction, index: usize) -> Decode<Destination> {
         self.destination(self.operand(instruction, index)?)
     }
@@ -56,7 +56,7 @@ impl FunctionDecoder<'_> {
         })
     }
 
-    /// Operand number `index` as one or two destinations (`d|p`).
+    /// The operand at `index` as one or two destinations (`d|p`).
     pub fn destination_pair(&self, instruction: &Instruction, index: usize) -> Decode<[Destination; 2]> {
         Ok(match self.operand(instruction, index)? {
             Operand::Pair(first, second) => [self.destination(first)?, self.destination(second)?],
@@ -109,7 +109,7 @@ impl FunctionDecoder<'_> {
         Ok(Source::Immediate(base.wrapping_add(offset as u64)))
     }
 
-    /// Operand number `index` as a memory operand of an instruction in a space.
+    /// The operand at `index` as a memory operand of an instruction in a space.
     pub fn location(
         &self,
         instruction: &Instruction,
@@ -133,7 +133,7 @@ impl FunctionDecoder<'_> {
             AddressBase::Register(register) => (Source::Register(self.slot(*register)), address.offset),
             AddressBase::Absolute => (Source::Immediate(0), address.offset),
             AddressBase::Variable(variable) => {
-                // Variables of calls lie in the frame, also in a kernel.
+                // Variables of calls are in the frame, also in a kernel.
                 if self.frame.offsets.contains_idx(*variable) && place == Place::Parameter {
                     place = Place::Local;
                 }
@@ -143,7 +143,8 @@ impl FunctionDecoder<'_> {
         Ok(Location { place, base, offset })
     }
 
-    /// Where the parameters or return parameters of this function live: of one in registers, a place for each of them.
+    /// The places of the parameters or return parameters of this function: for one in registers, a place for each of
+    /// them.
     pub fn formals(&self, parameters: &[oriole_hir::Parameter], results: bool) -> Decode<Vec<Formal>> {
         let mut formals = Vec::with_capacity(parameters.len());
         for (index, parameter) in parameters.iter().enumerate() {

@@ -14,12 +14,12 @@ use crate::step::{
 /// The columns of tensor memory.
 const ALL_COLUMNS: u64 = 512;
 
-/// Blocks that take part.
+/// Participating blocks.
 fn blocks(instruction: &Instruction) -> u32 {
     if instruction.modifiers.has(Word::CtaGroup2) { 2 } else { 1 }
 }
 
-/// The first of some words that an instruction has, by what it means.
+/// The meaning of the first of some words that an instruction has.
 fn named<T: std::marker::Copy>(instruction: &Instruction, rows: &[(Word, T)]) -> Option<T> {
     rows.iter().find(|row| instruction.modifiers.has(row.0)).map(|row| row.1)
 }
@@ -96,12 +96,12 @@ impl FunctionDecoder<'_> {
         Ok(Action::Tensor(Box::new(TensorStep { blocks: blocks(instruction), operation })))
     }
 
-    /// What a warp does together.
+    /// An operation of a warp.
     fn tensor_warp(&self, instruction: &Instruction, spellings: &mut Spellings) -> Decode<Action> {
         let has = |word| instruction.modifiers.has(word);
         let word =
             |index| -> Decode<Vec<Source>> { Ok(vec![self.source_at(instruction, index, Type::U32)?]) };
-        // An exclusive allocation is one of all columns, whatever it asks for.
+        // An exclusive allocation is one of all columns, whatever its operand.
         let columns =
             |index| if has(Word::Exclusive) { Ok(vec![Source::Immediate(ALL_COLUMNS)]) } else { word(index) };
         let (mut destinations, mut sources) = (Vec::new(), Vec::new());
@@ -150,7 +150,7 @@ impl FunctionDecoder<'_> {
             scales: scales(instruction, kind),
         };
         let place = |index| -> Decode<Location> { self.location(instruction, index, None) };
-        // Behind both factors: metadata, description, lanes that are kept or scales, and whether old sums count.
+        // After both factors: metadata, instruction descriptor, disabled lanes or scales, and whether to accumulate.
         let mut next = 3;
         let mut take = || {
             next += 1;

@@ -61,7 +61,7 @@ impl FunctionDecoder<'_> {
         for operand in rest {
             match operand {
                 Operand::Vector(list) => offsets = self.all(list, Type::S32)?,
-                // No sampler compares: the number is there and changes nothing.
+                // No sampler compares: the reference value is present and has no effect.
                 number if can_compare => {
                     self.source(number, Type::F32)?;
                 }
@@ -85,7 +85,8 @@ impl FunctionDecoder<'_> {
             _ => Results::Words,
         };
         let texture = self.opaque(texture)?;
-        // With a sampler of its own whole coordinates are sampled as others are, but in a line and of samples.
+        // With a sampler of its own, integer coordinates are sampled as others are, except in linear textures and
+        // samples.
         let is_sampled = sampler.is_some() && geometry != Geometry::_1d && !space.sampled;
         let by_sampler = !integers || is_sampled && matches!(level, Level::Base);
         let ty = if integers { Type::S32 } else { Type::F32 };
@@ -106,7 +107,7 @@ impl FunctionDecoder<'_> {
         })
     }
 
-    /// Coordinates behind the numbers of a sample and of a layer.
+    /// Coordinates after the indices of a sample and of a layer.
     fn mixed(&self, operands: &[Operand], space: Space, ty: Type) -> Decode<Vec<Source>> {
         let leading = usize::from(space.sampled) + usize::from(space.layered);
         let wanted = leading + space.dimensions;

@@ -1,23 +1,23 @@
-//! Which element of a matrix a register of a lane holds.
+//! The mapping of matrix elements to registers of lanes.
 //!
 //! Lanes come in eight groups of four. A group has a row of `a` (and, of sixteen rows, the one eight further down), a
-//! column of `b`, a row of `c` and `d`; its four lanes divide what is in it among themselves. Elements narrower than a
-//! register are packed, the first in the lowest bits.
+//! column of `b`, a row of `c` and `d`; its four lanes share the elements of it. Elements narrower than a register are
+//! packed, the first in the lowest bits.
 //!
-//! Source: PTX ISA, "Matrix Fragments for mma", which has a figure for each shape; this is the rule behind them.
+//! Source: PTX ISA, "Matrix Fragments for mma", which has a figure for each shape; this is the rule of those figures.
 
 use super::Registers;
 
-/// Which matrix of a product.
+/// A matrix of an MMA.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     A,
     B,
-    /// The sum that comes in, and the one that goes out.
+    /// The accumulator, input and output.
     C,
 }
 
-/// How a matrix lies in the registers of a warp.
+/// The layout of a matrix in the registers of a warp.
 #[derive(Clone, Copy, Debug)]
 pub struct Fragment {
     /// Which matrix it is.
@@ -27,7 +27,7 @@ pub struct Fragment {
 }
 
 impl Fragment {
-    /// Bits of a register: those of PTX that hold a fragment have 32, or 64 for doubles.
+    /// Bits of a register: those of PTX that hold a fragment have 32, or 64 for f64.
     fn register_bits(self) -> u32 {
         self.bits.max(32)
     }
@@ -37,13 +37,13 @@ impl Fragment {
         self.register_bits() / self.bits
     }
 
-    /// Registers of a lane that hold its share of so many elements.
+    /// Registers of a lane that hold its share of this many elements.
     pub fn registers(self, elements: u32) -> u32 {
         elements / 32 / self.packed()
     }
 
-    /// Line and place in the line of part `part` of register `register` of a lane, of a matrix of so many lines. The lines
-    /// of `b` are its columns, those of the others rows.
+    /// Line and place in the line of part `part` of register `register` of a lane, of a matrix of `lines` lines. The
+    /// lines of `b` are its columns, those of the others rows.
     pub fn place(self, lines: u32, lane: u32, register: u32, part: u32) -> (u32, u32) {
         let (group, member) = (lane / 4, lane % 4);
         match self.role {
@@ -78,7 +78,7 @@ impl Fragment {
         registers
     }
 
-    /// Visits every element: lane, register, its lowest bit there, its number in the order of lines.
+    /// Visits every element: lane, register, its lowest bit there, its index in the order of lines.
     fn each(self, [lines, length]: [u32; 2], mut visit: impl FnMut(usize, usize, u32, usize)) {
         for lane in 0..32 {
             for register in 0..self.registers(lines * length) {

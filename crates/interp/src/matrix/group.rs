@@ -1,7 +1,8 @@
-//! The product of a warp group as one of its warps computes it: sixteen rows of the result.
+//! The MMA of a warp group as one of its warps computes it: sixteen rows of the result.
 //!
-//! A factor in shared memory lies as a descriptor says (PTX ISA, "Shared Memory Matrix Layout"): in pieces of sixteen bytes, of
-//! which eight rows make a pattern. Where patterns are wider than a piece, the row decides in which order its pieces lie.
+//! The layout of a factor in shared memory is given by a descriptor (PTX ISA, "Shared Memory Matrix Layout"): pieces of
+//! sixteen bytes, of which eight rows make a pattern. Where patterns are wider than a piece, the row determines the
+//! order of its pieces.
 
 use super::fragment::{Fragment, Role};
 use super::sum::{Element, Sum};
@@ -18,27 +19,27 @@ const BASE_BIT: u32 = 49;
 const SWIZZLE_BIT: u32 = 62;
 const DISTANCE_BITS: u64 = 0x3fff;
 
-/// Sixteen bytes of shared memory: where, and which.
+/// Sixteen bytes of shared memory: address and contents.
 pub type Piece = (u32, Row);
 
-/// What a product of a warp group multiplies, and how.
+/// The parameters of an MMA of a warp group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GroupProduct {
     /// Columns of `b` and `d`.
     pub columns: u32,
     /// Columns of `a` and rows of `b`.
     pub depth: u32,
-    /// What `a` is made of.
+    /// Element type of `a`.
     pub a: Element,
-    /// What `b` is made of.
+    /// Element type of `b`.
     pub b: Element,
-    /// How products are added up; what `d` is made of.
+    /// The accumulation, and with it the type of `d`.
     pub sum: Sum,
-    /// Products are subtracted.
+    /// Whether products are subtracted.
     pub negated: bool,
     /// Neighbours in a column of `a`, or a row of `b`, are neighbours in memory.
     pub transposed: [bool; 2],
-    /// Of a sparse `a`: which pair of four lanes says what is there.
+    /// For a sparse `a`: the pair of four lanes with the metadata.
     pub selector: Option<u32>,
     /// `a` is in registers.
     pub left_in_registers: bool,
@@ -48,7 +49,7 @@ pub struct GroupProduct {
 pub type Factor = Vec<Vec<u64>>;
 
 impl GroupProduct {
-    /// Elements of a row of `a` that are there.
+    /// Stored elements of a row of `a`.
     pub fn stored(&self) -> u32 {
         if self.selector.is_some() { self.depth / 2 } else { self.depth }
     }
@@ -57,13 +58,13 @@ impl GroupProduct {
         Fragment { role, bits: if role == Role::C { self.sum.bits() } else { self.a.bits() } }
     }
 
-    /// The rows of `a` that registers hold.
+    /// The rows of `a` in registers.
     pub fn left(&self, registers: &Registers) -> Factor {
         let elements = self.fragment(Role::A).gather(registers, [ROWS, self.stored()]);
         elements.chunks(self.stored() as usize).map(<[u64]>::to_vec).collect()
     }
 
-    /// The registers of the result, out of both factors, what is said of a sparse one, and the old sums.
+    /// The registers of the result, from both factors, the metadata of a sparse one, and the accumulator.
     pub fn evaluate(
         &self,
         unit: &MatrixUnit,
@@ -101,26 +102,26 @@ impl GroupProduct {
         result
     }
 
-    /// For each element of a row of `a` that is there, which one of the row it is.
+    /// For each stored element of a row of `a`, its column.
     fn columns_of(&self, said: &Registers, row: u32) -> Vec<usize> {
         let Some(selector) = self.selector else { return (0..self.depth as usize).collect() };
         let bits = self.said_of(said, row, selector);
         let position = |index: u32| match self.a {
-            // Every pair of columns has one, told by four bits; those of its lower half tell enough.
+            // Every pair of columns has one, given by four bits; those of its lower half suffice.
             Element::TF32 => 2 * index + u32::from(bits >> (4 * index) & 0b11 != 0),
-            // Every four columns have two, each told by two bits.
+            // Every four columns have two, each given by two bits.
             _ => 4 * (index / 2) + (bits >> (2 * index) & 0b11) as u32,
         };
         (0..self.stored()).map(|index| position(index) as usize).collect()
     }
 
-    /// The bits that are said of a row. Lanes come in groups of four, one for a row and the row eight further down.
+    /// The metadata bits of a row. Lanes come in groups of four, one for a row and the row eight further down.
     fn said_of(&self, said: &Registers, row: u32, selector: u32) -> u64 {
         let lanes = &said[4 * (row as usize % 8)..][..4];
         let word = |lane: usize| lanes[lane].first().copied().unwrap_or(0) & u64::from(u32::MAX);
         let lower = row < 8;
         match self.a.bits() {
-            // Lanes take turns between the two rows; two of them have the first half of the columns.
+            // Lanes alternate between the two rows; two of them have the first half of the columns.
             8 if lower => word(0) | word(2) << 32,
             8 => word(1) | word(3) << 32,
             // A lane has half of the columns of both rows, in one half of its word each.
@@ -133,20 +134,20 @@ impl GroupProduct {
     }
 }
 
-/// How a matrix lies in shared memory.
+/// The layout of a matrix in shared memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     start: u64,
     leading: u64,
     stride: u64,
     base: u64,
-    /// Bytes of a row of a pattern: 16 where nothing is swizzled.
+    /// Bytes of a row of a pattern: 16 without swizzling.
     width: u64,
     transposed: bool,
 }
 
 impl Layout {
-    /// As a descriptor says.
+    /// From a descriptor.
     pub fn new(descriptor: u64, transposed: bool) -> Layout {
         let distance = |bit: u32| (descriptor >> bit & DISTANCE_BITS) << 4;
         // No swizzling, 128, 64, 32 bytes.
@@ -164,7 +165,7 @@ impl Layout {
     /// Address of the piece with these bytes of a line (of a column of the line's matrix, if it is transposed).
     fn piece(&self, line: u64, byte: u64) -> u64 {
         let plain = self.width == 16;
-        // A pattern has eight lines; what comes beside it and behind it is told by the distances.
+        // A pattern has eight lines; the distances give the positions of the next patterns in both directions.
         let (beside, behind) = match (self.transposed, plain) {
             (false, true) => (byte / 16 * self.leading, self.stride),
             (false, false) => (byte, self.stride),
@@ -176,7 +177,7 @@ impl Layout {
         address ^ (row << 4)
     }
 
-    /// So many lines of so many elements of so many bits, and every piece that they were read from.
+    /// `lines` lines of elements, and every piece that they were read from.
     pub fn read(
         &self,
         lines: std::ops::Range<u32>,

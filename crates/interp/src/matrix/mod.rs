@@ -1,8 +1,7 @@
-//! What the lanes of a warp do together with matrices: products, and the moves of small matrices between registers and
-//! shared memory.
+//! Matrix operations of a warp: MMAs, and the moves of small matrices between registers and shared memory.
 //!
-//! It is here because these instructions take a list of registers from every lane, and which element of a matrix each of
-//! them holds is a rule of the language. Memory and the flow of lanes are somebody else's.
+//! These instructions take a list of registers from every lane, and the language defines the mapping of matrix elements
+//! to them. Memory and control flow are handled elsewhere.
 
 mod fragment;
 mod group;
@@ -27,7 +26,7 @@ pub use tiles::{Share, Tiled};
 /// Registers of one operand in every lane of the warp.
 pub type Registers = [Vec<u64>; 32];
 
-/// A product of two matrices and a sum with a third: `d = a * b + c`.
+/// An MMA: `d = a * b + c`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Product {
     /// Rows of `a` and `d`.
@@ -36,11 +35,11 @@ pub struct Product {
     pub columns: u32,
     /// Columns of `a` and rows of `b`.
     pub depth: u32,
-    /// What `a` is made of.
+    /// Element type of `a`.
     pub a: Element,
-    /// What `b` is made of.
+    /// Element type of `b`.
     pub b: Element,
-    /// How products are added up; what `c` and `d` are made of.
+    /// The accumulation, and with it the type of `c` and `d`.
     pub sum: Sum,
     /// Set if `a` has only half of its elements, which metadata names.
     pub sparsity: Option<Sparsity>,
@@ -51,8 +50,8 @@ pub struct Product {
 }
 
 impl Product {
-    /// The registers of `d` in every lane, out of those of `a`, `b` and `c`, of the metadata of a sparse product, and of the
-    /// scale factors of `a` and `b`, each before what says where they are.
+    /// The registers of `d` in every lane, from those of `a`, `b` and `c`, of the metadata of a sparse MMA, and of the
+    /// scale factors of `a` and `b`, each before its selector.
     pub fn evaluate(
         &self,
         unit: &MatrixUnit,
@@ -89,7 +88,7 @@ impl Product {
         old.scatter(&d, [self.rows, self.columns])
     }
 
-    /// The elements without the bits below them that mean nothing: numbers of four bits are in the middle of their byte.
+    /// The elements without their padding below: FP4 values are in the middle of their byte.
     fn unpadded(&self, element: Element, mut elements: Vec<u64>) -> Vec<u64> {
         if self.bytes && element == Element::E2M1 {
             elements.iter_mut().for_each(|bits| *bits >>= 2);
@@ -97,12 +96,12 @@ impl Product {
         elements
     }
 
-    /// Elements of a row of `a` that are there.
+    /// Stored elements of a row of `a`.
     fn kept(&self) -> u32 {
         if self.sparsity.is_some() { self.depth / 2 } else { self.depth }
     }
 
-    /// How many registers of a lane hold an operand.
+    /// Number of registers of an operand in a lane.
     pub fn registers(&self, role: Role) -> u32 {
         let [rows, columns] = match role {
             Role::A => [self.rows, self.kept()],
@@ -123,41 +122,41 @@ impl Product {
     }
 }
 
-/// Bytes of a row of a small matrix: eight halves.
+/// Bytes of a row of a small matrix: eight b16 elements.
 pub const ROW_BYTES: usize = 16;
 
 /// A row of a small matrix.
 pub type Row = [u8; ROW_BYTES];
 
-/// How small matrices lie in registers, of rows of sixteen bytes.
+/// The register layout of small matrices, of rows of sixteen bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Move {
-    /// Eight rows of halves: lane `4 r + q` has the elements `2 q` and `2 q + 1` of row `r`.
+    /// Eight rows of b16: lane `4 r + q` has the elements `2 q` and `2 q + 1` of row `r`.
     Halves,
-    /// The same of column `r`.
+    /// As `Halves`, with column `r`.
     HalvesTransposed,
-    /// Sixteen rows of bytes: lane `4 c + q` has the elements `4 q` to `4 q + 3` of column `c`, and behind them of column
+    /// Sixteen rows of bytes: lane `4 c + q` has the elements `4 q` to `4 q + 3` of column `c`, and after them of column
     /// `c + 8`.
     Bytes,
-    /// Eight rows of bytes: lane `4 c + q` has the elements `2 q` and `2 q + 1` of column `c`, and behind them of column `c + 8`.
+    /// Eight rows of bytes: lane `4 c + q` has the elements `2 q` and `2 q + 1` of column `c`, and after them of column `c + 8`.
     BytesInPairs,
     /// Eight rows, of which lane `4 r + q` has the bytes `4 q` to `4 q + 3` of row `r`.
     Words,
 }
 
-/// How the numbers of a row lie in shared memory.
+/// The layout of the elements of a row in shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Packed {
-    /// As they are.
+    /// Unpacked.
     Whole,
-    /// Sixteen of six bits, and four bytes without a meaning.
+    /// Sixteen of six bits, and four ignored bytes.
     Six,
-    /// Sixteen of four bits, and eight bytes without a meaning.
+    /// Sixteen of four bits, and eight ignored bytes.
     Four,
 }
 
 impl Packed {
-    /// The row with a byte for each number, whose upper bits are zero.
+    /// The row with a byte for each element, whose upper bits are zero.
     pub fn spread(self, row: Row) -> Row {
         let bits = match self {
             Packed::Whole => return row,
@@ -223,7 +222,7 @@ pub fn collect(registers: &Registers, way: Move) -> Vec<Row> {
     rows
 }
 
-/// A matrix of halves transposed.
+/// A transposed b16 matrix.
 pub fn transpose(registers: &Registers) -> Registers {
     spread(&collect(registers, Move::Halves), Move::HalvesTransposed)
 }

@@ -1,9 +1,9 @@
-//! `mma.m8n8k4` of halves: four products of eight rows by eight columns, one for each quarter of a warp. Lanes `4 p` to
+//! `mma.m8n8k4` of f16: four MMAs of eight rows by eight columns, one for each quarter of a warp. Lanes `4 p` to
 //! `4 p + 3` and those sixteen further on make quarter `p`.
 //!
-//! Today's chips have no such instruction. What they do instead is what is computed here: a chain of fused multiply-adds of
-//! singles, to which `c` is added; to a sum of halves the products of the last two terms are added before those of the
-//! first two, and it is rounded once at the end.
+//! Today's chips have no such instruction. This computes the replacement sequence: a chain of f32 FMAs, to which `c` is
+//! added. For an f16 accumulator the products of the last two terms are added before those of the first two, and the
+//! sum is rounded once at the end.
 
 use super::Registers;
 use crate::value::soft::{self, Format};
@@ -12,13 +12,13 @@ use rustc_apfloat::Round;
 /// Types and layouts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Quarters {
-    /// `a` lies column by column.
+    /// `a` is column by column.
     pub a_columns: bool,
-    /// `b` lies column by column.
+    /// `b` is column by column.
     pub b_columns: bool,
-    /// `c` is made of halves.
+    /// `c` is f16.
     pub half_in: bool,
-    /// `d` is made of halves.
+    /// `d` is f16.
     pub half_out: bool,
 }
 
@@ -69,8 +69,8 @@ impl Quarters {
     }
 }
 
-/// Term `k` of line `line` (a row of `a`, a column of `b`) of a quarter, as a single. A lane has a line, or, `across`, four
-/// lines' elements of one `k`.
+/// Term `k` of line `line` (a row of `a`, a column of `b`) of a quarter, as an f32. A lane has a line, or, `across`,
+/// four lines' elements of one `k`.
 fn factor(registers: &Registers, across: bool, quarter: usize, line: usize, k: usize) -> u64 {
     let upper = if line >= 4 { 16 } else { 0 };
     let (lane, at) = if across { (k, line % 4) } else { (line % 4, k) };
@@ -78,7 +78,7 @@ fn factor(registers: &Registers, across: bool, quarter: usize, line: usize, k: u
     soft::convert(Format::F16, Format::F32, word >> (16 * (at % 2)) & 0xffff, NEAREST)
 }
 
-/// Lane and number of an element of a sum.
+/// Lane and index of an element of the accumulator.
 fn place(half: bool, quarter: usize, row: usize, column: usize) -> (usize, usize) {
     let first = 4 * quarter + if row >= 4 { 16 } else { 0 };
     if half {

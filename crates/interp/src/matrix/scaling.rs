@@ -1,29 +1,30 @@
-//! Where the scale factors of the blocks of a product are.
+//! The locations of an MMA's block scale factors.
 //!
-//! A row of `a` and a column of `b` have one, two or four of them, each a byte, side by side in the register of one lane. Of
-//! the four lanes of a group two have those of `a`, one for each of its two rows: the first pair or the second one. One lane
-//! has those of `b`. Which lanes, and where in the register the factors begin, all lanes say alike.
+//! A row of `a` and a column of `b` have one, two or four of them, each a byte, side by side in the register of one
+//! lane. Of the four lanes of a group two have those of `a`, one for each of its two rows: the first pair or the second
+//! one. One lane has those of `b`. The selectors of the lanes, and of the first byte in the register, are the same in
+//! all lanes.
 //!
 //! Source: PTX ISA, "Block scaling for mma".
 
 use super::Registers;
 use super::sum::{Finite, Layout, Number};
 
-/// What a block of elements is multiplied by.
+/// The scale factor of a block of elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scale {
     /// A power of two, by its exponent.
     UE8M0,
-    /// A number of eight bits without a sign.
+    /// An unsigned FP8 value.
     UE4M3,
 }
 
-/// How blocks of a product are scaled.
+/// The block scaling of an MMA.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Scaling {
     /// Factors of a row or column.
     pub factors: usize,
-    /// What they are.
+    /// Their type.
     pub scale: Scale,
 }
 
@@ -58,7 +59,7 @@ impl Scaling {
         let word = |registers: &Registers, lane: usize| registers[lane].first().copied().unwrap_or(0);
         let left = word(a, row % 8 * 4 + pair % 2 * 2 + row / 8);
         let right = word(b, column * 4 + lane % 4);
-        // As many factors as there are begin where they can.
+        // The first byte is a multiple of the number of factors.
         let factor = |word: u64, first: usize, block: usize| {
             let first = first % 4 / self.factors * self.factors;
             self.scale.number(word >> (8 * (first + block)) & 0xff)

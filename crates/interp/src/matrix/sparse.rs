@@ -1,15 +1,15 @@
-//! Which elements of its rows a sparse matrix keeps, as the metadata of `mma.sp` says.
+//! The elements that rows of a sparse matrix keep, from the metadata of `mma.sp`.
 //!
-//! Source: PTX ISA, "Sparse matrix storage" and the figures of metadata; the rule behind them. A row's indices are a string
-//! of bits, two for each index, first one lowest. Of elements of 16 bits or more a lane has sixteen bits of the string of
-//! each of its two rows; of narrower ones 32 bits of one row's.
+//! Source: PTX ISA, "Sparse matrix storage" and the figures of metadata; this is the rule of those figures. A row's
+//! indices are a string of bits, two for each index, first one lowest. For elements of 16 bits or more a lane has
+//! sixteen bits of the string of each of its two rows; for narrower ones 32 bits of one row's.
 
 use super::Registers;
 
-/// The selector, and what the indices are about.
+/// The selector, and the shape of the matrix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sparsity {
-    /// Which lanes of each group of four have the metadata.
+    /// The lanes of each group of four that have the metadata.
     pub selector: u32,
     /// Bits of an element.
     pub bits: u32,
@@ -41,7 +41,7 @@ impl Sparsity {
         let group = &metadata[row % 8 * 4..][..4];
         let word = |lane: u32| group[lane as usize % 4].first().copied().unwrap_or(0) & u64::from(u32::MAX);
         let upper = row >= 8;
-        // Two bits for each element that is kept; a pair of four-bit ones counts once, the 32-bit ones twice.
+        // Two bits for each kept element; a pair of 4-bit ones counts once, a 32-bit one twice.
         let length = match self.bits {
             32 => 2 * self.depth,
             4 => self.depth / 2,

@@ -1,20 +1,20 @@
-//! A row times a column plus a number, as the matrix units compute it.
+//! A dot product with accumulator, as the matrix units compute it.
 //!
-//! Floating point: the products of a step and the sum so far are aligned to the greatest exponent, cut, added as integers
-//! and rounded once (see [`MatrixUnit`]). Doubles are a chain of fused multiply-adds. Integers are exact, and wrap or
-//! saturate at the end.
+//! Floating point: the products of a step and the accumulator are aligned to the greatest exponent, truncated, added as
+//! integers and rounded once (see [`MatrixUnit`]). f64 is a chain of FMAs. Integers are exact, and wrap or saturate at
+//! the end.
 
 use super::tensor::scaled;
 use crate::value::soft::{self, Eighth, Format};
 use oriole_chip::MatrixUnit;
 use rustc_apfloat::Round;
 
-/// What a factor is.
+/// The type of a factor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Element {
     F16,
     BF16,
-    /// A single of which the lowest 13 bits do not count.
+    /// An f32 of which the lowest 13 bits are ignored.
     TF32,
     F64,
     E4M3,
@@ -22,17 +22,17 @@ pub enum Element {
     E2M3,
     E3M2,
     E2M1,
-    /// An integer of so many bits, signed or not.
+    /// An integer of this many bits, signed or not.
     Integer(u32, bool),
     Bit,
 }
 
-/// How products are added up.
+/// The accumulation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sum {
-    /// To a single or, `true`, to a half.
+    /// To f32 or, `true`, to f16.
     Float(bool),
-    /// To a double; each step is rounded like this.
+    /// To an f64; each step is rounded like this.
     Double(Round),
     /// To a signed word, with or without saturation.
     Integer(bool),
@@ -40,7 +40,7 @@ pub enum Sum {
     Bits(bool),
 }
 
-/// A finite number: `significand * 2^(exponent - fraction)`, where `exponent` is that of its format's leading bit.
+/// A finite value: `significand * 2^(exponent - fraction)`, where `exponent` is that of its format's leading bit.
 #[derive(Clone, Copy)]
 pub(super) struct Finite {
     pub negative: bool,
@@ -49,7 +49,7 @@ pub(super) struct Finite {
     pub fraction: i32,
 }
 
-/// What a factor or the sum so far may be.
+/// The value of a factor or of the accumulator.
 #[derive(Clone, Copy)]
 pub(super) enum Number {
     Finite(Finite),
@@ -57,10 +57,10 @@ pub(super) enum Number {
     NaN,
 }
 
-/// The exponent that a zero counts with.
+/// The exponent of a zero.
 const EXPONENT_OF_ZERO: i32 = -126;
 
-/// Lowest bits of a single that are not part of a `.tf32`.
+/// Lowest bits of an f32 that are not part of a `.tf32`.
 const CUT_OF_TF32: u64 = 0x1fff;
 
 impl Element {
@@ -78,10 +78,10 @@ impl Element {
         }
     }
 
-    /// The floating number that bits are; 8-bit ones as the halves that they become if they are `widened`.
+    /// The floating-point value of the bits; FP8 as f16 if it is `widened`.
     pub(super) fn number(self, bits: u64, widened: bool) -> Number {
         let eighth = |eighth: Eighth, layout: Layout| {
-            // Exact: every 8-bit number is a normal half or one of its subnormals.
+            // Exact: every FP8 value is a normal f16 or one of its subnormals.
             let half = || soft::from_f64(Format::F16, soft::from_eighth(eighth, bits), Round::TowardZero);
             if widened { Layout::HALF.number(half()) } else { layout.number(bits) }
         };
@@ -98,7 +98,7 @@ impl Element {
         }
     }
 
-    /// True for floating numbers of eight bits and less.
+    /// True for FP8 and narrower types.
     fn is_narrow(self) -> bool {
         use Element::*;
         matches!(self, E4M3 | E5M2 | E2M3 | E3M2 | E2M1)
@@ -112,7 +112,7 @@ impl Element {
     }
 }
 
-/// Where the parts of a floating number lie.
+/// The layout of a floating-point format.
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
     exponent_bits: u32,
@@ -120,14 +120,14 @@ pub(super) struct Layout {
     top: Top,
 }
 
-/// What the greatest exponent means.
+/// The meaning of the greatest exponent.
 #[derive(Clone, Copy)]
 enum Top {
-    /// Infinities and what is no number.
+    /// Infinities and NaN.
     Infinity,
-    /// Numbers too; only the greatest significand is none.
+    /// Finite values too; only the greatest significand is NaN.
     OneNaN,
-    /// Numbers.
+    /// Finite values.
     Numbers,
 }
 
@@ -184,7 +184,7 @@ impl Number {
 }
 
 impl Sum {
-    /// Bits of an element of the sum.
+    /// Bits of an element of the accumulator.
     pub fn bits(self) -> u32 {
         match self {
             Sum::Float(half) => {
@@ -223,7 +223,7 @@ impl Sum {
 }
 
 impl Sum {
-    /// The same of floating numbers of which so many bits take part in a row, in equal blocks with scale factors for `a` and `b`.
+    /// As `evaluate`, for floating-point elements of `bits` bits, in equal blocks with scale factors for `a` and `b`.
     pub(super) fn evaluate_blocks(
         self,
         unit: &MatrixUnit,
@@ -237,7 +237,7 @@ impl Sum {
     }
 }
 
-/// A sum of floating-point products of elements of so many bits, step after step.
+/// A floating-point dot product, step after step.
 fn float(
     unit: &MatrixUnit,
     of: [Element; 2],
@@ -268,8 +268,8 @@ fn float(
     products.chunks(depth).fold(c, |sum, terms| step(bits, fraction, format, terms, old(format, sum)))
 }
 
-/// 8-bit numbers on a chip that makes halves of them: the lower two of every four make one product, the upper two another
-/// one that takes it as its sum, and `c` is added at the end.
+/// FP8 on a chip that converts it to f16: the lower two of every four make one dot product, the upper two another one
+/// that takes it as its accumulator, and `c` is added at the end.
 fn widened(unit: &MatrixUnit, format: Format, products: &[Number], c: u64) -> u64 {
     let mut sum = 0;
     for pair in 0..2 {
@@ -281,13 +281,13 @@ fn widened(unit: &MatrixUnit, format: Format, products: &[Number], c: u64) -> u6
     if format.is_nan(result) { format.canonical_nan() } else { result }
 }
 
-/// A sum so far.
+/// The accumulator as a value.
 pub(super) fn old(format: Format, sum: u64) -> Number {
     if format == Format::F16 { Layout::HALF } else { Layout::SINGLE }.number(sum)
 }
 
-/// One step: all terms cut at `fraction_bits` below the greatest exponent, added, rounded. A single keeps only `kept` bits
-/// behind its point if that is given.
+/// One step: all terms truncated at `fraction_bits` below the greatest exponent, added, rounded. An f32 result keeps
+/// only `kept` fraction bits if that is given.
 pub(super) fn step(
     fraction_bits: u32,
     kept: Option<u32>,
@@ -323,12 +323,12 @@ pub(super) fn step(
             if term.negative { -(cut as i64) } else { cut as i64 }
         })
         .sum();
-    // Exact: the sum has fewer than 53 bits, and the double's range is wider than that of any term.
+    // Exact: the sum has fewer than 53 bits, and the f64 range is wider than that of any term.
     let exact = total as f64 * 2f64.powi(lowest);
     let round = if format == Format::F16 { Round::NearestTiesToEven } else { Round::TowardZero };
     let result = soft::from_f64(format, exact, round);
     if exact.abs() >= 2f64.powi(128) {
-        // Beyond the range the direction does not hold it back.
+        // Overflow ignores the direction.
         return format.infinity() | if total < 0 { format.sign() } else { 0 };
     }
     match kept {

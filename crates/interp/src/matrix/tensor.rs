@@ -1,22 +1,22 @@
-//! An element of a product in tensor memory: narrow numbers, scales of blocks, old sums that are scaled down.
+//! An element of an MMA in tensor memory: narrow types, block scales, scaled accumulators.
 
 use super::sum::{Element, Finite, Layout, Number, Sum, old, step};
 use crate::value::soft::Format;
 use oriole_chip::MatrixUnit;
 use oriole_tensor_memory as tensor;
 
-/// How the elements of a product are added up.
+/// The accumulation of an MMA's elements.
 #[derive(Clone, Copy)]
 pub struct TensorSum {
     of: [Element; 2],
     sum: tensor::Sum,
-    /// Terms of a step, if they are floating numbers.
+    /// Terms of a step, for floating-point types.
     depth: usize,
     negated: bool,
     saturates: bool,
     /// Scales have an exponent only.
     exponents: bool,
-    /// Old sums count by this power of two less.
+    /// The power of two by which the accumulator is scaled down.
     down: i32,
 }
 
@@ -36,7 +36,7 @@ fn element(named: tensor::Element) -> Element {
 }
 
 impl TensorSum {
-    /// Of a product, whose old sums count by so many powers of two less.
+    /// For an MMA whose accumulator is scaled down by `down` powers of two.
     pub fn new(product: &tensor::Product, unit: &MatrixUnit, down: u32) -> TensorSum {
         let descriptor = &product.descriptor;
         TensorSum {
@@ -50,7 +50,7 @@ impl TensorSum {
         }
     }
 
-    /// The new sum.
+    /// The new accumulator.
     pub fn evaluate(&self, unit: &MatrixUnit, row: &tensor::Row) -> u32 {
         let format = match self.sum {
             tensor::Sum::Integer => {
@@ -86,7 +86,7 @@ impl TensorSum {
         }
     }
 
-    /// What the byte of a scale means.
+    /// The value of a scale's byte.
     fn scale(&self, byte: u8) -> Number {
         match (self.exponents, byte) {
             (true, u8::MAX) => Number::NaN,
@@ -101,7 +101,7 @@ impl TensorSum {
     }
 }
 
-/// A term times a scale; zeros stay as small as they are.
+/// A term times a scale; zeros keep their small exponent.
 pub(super) fn scaled(term: Number, scale: Number) -> Number {
     match (term, scale) {
         (Number::Finite(term), Number::Finite(_)) if term.significand == 0 => Number::Finite(term),
@@ -109,7 +109,7 @@ pub(super) fn scaled(term: Number, scale: Number) -> Number {
     }
 }
 
-/// A number times a negative power of two.
+/// A value times a negative power of two.
 fn lowered(number: Number, down: i32) -> Number {
     match number {
         Number::Finite(finite) if finite.significand != 0 => {

@@ -1,6 +1,6 @@
-//! The fragments of `wmma`, which the language leaves open: here they are those of the products of sixteen or eight rows by
-//! eight columns that a `wmma.mma` consists of, one behind the other. Of eight rows and 32 columns the transposed product
-//! is taken.
+//! The fragments of `wmma`, which the language leaves open: here they are those of the MMAs of sixteen or eight rows by
+//! eight columns that a `wmma.mma` consists of, one after the other. For eight rows and 32 columns the transposed MMA
+//! is used.
 
 use super::fragment::{Fragment, Role};
 use super::{Element, Registers, Sum};
@@ -8,14 +8,14 @@ use crate::value::soft::{self, Format};
 use oriole_chip::MatrixUnit;
 use rustc_apfloat::Round;
 
-/// A fragment: which matrix of which product it is a part of.
+/// A fragment: the matrix and the MMA that it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Share {
     /// Which matrix.
     pub role: Role,
     /// Bits of an element.
     pub bits: u32,
-    /// Rows, columns and depth of the product.
+    /// Rows, columns and depth of the MMA.
     pub shape: [u32; 3],
 }
 
@@ -109,11 +109,11 @@ impl Share {
 pub struct Tiled {
     /// Rows, columns and depth.
     pub shape: [u32; 3],
-    /// What `a` and `b` are made of.
+    /// Element type of `a` and `b`.
     pub element: Element,
-    /// What `c` is made of.
+    /// Type of `c`.
     pub old: Sum,
-    /// What `d` is made of.
+    /// Type of `d`.
     pub sum: Sum,
 }
 
@@ -141,7 +141,7 @@ impl Tiled {
 
     fn element_of_sum(&self, unit: &MatrixUnit, terms: &[u64], factors: &[u64], old: u64) -> u64 {
         let (half, single) = (Sum::Float(true), Sum::Float(false));
-        // Both halves of a sum of halves and singles are added up as singles.
+        // A mix of f16 and f32 accumulators is accumulated in f32.
         let mixed = self.old != self.sum;
         let through = if mixed { single } else { self.sum };
         let mut sum = match self.old {
@@ -150,7 +150,7 @@ impl Tiled {
             }
             _ => old,
         };
-        // Of `.tf32` four terms are a step of their own.
+        // Four `.tf32` terms are a step of their own.
         let step = if self.element == Element::TF32 { 4 } else { terms.len() };
         for (terms, factors) in terms.chunks(step).zip(factors.chunks(step)) {
             sum = through.evaluate(unit, [self.element; 2], terms, factors, sum);

@@ -1,4 +1,4 @@
-//! Textures, samplers and surfaces: the objects of a launch, and what the instructions that name them do.
+//! Textures, samplers and surfaces: the objects of a launch, and the instructions on them.
 
 mod property;
 mod sample;
@@ -22,9 +22,9 @@ pub use surface::{Bounds, Combination, SurfaceAccess, SurfaceOperation};
 #[derive(Default)]
 pub struct Objects {
     objects: Vec<Opaque>,
-    /// Handles of what the module declares.
+    /// Handles of the module's objects.
     named: BTreeMap<String, u64>,
-    /// Handles of the kernel's parameters of opaque types, by their numbers.
+    /// Handles of the kernel's opaque parameters, by their indices.
     parameters: BTreeMap<usize, u64>,
 }
 
@@ -39,21 +39,21 @@ impl Objects {
         objects
     }
 
-    /// Adds one: its number among the objects and the handle that a driver gives.
+    /// Adds one: returns its index among the objects and the handle that a driver gives.
     pub fn add(&mut self, object: Opaque) -> (usize, u64) {
         let number = self.objects.len();
         self.objects.push(object);
         (number, Opaque::handle(number))
     }
 
-    /// Adds what the parameter with this number is: its number among the objects.
+    /// Adds the object of the parameter with this index: returns its index among the objects.
     pub fn add_parameter(&mut self, parameter: usize, object: Opaque) -> usize {
         let (number, handle) = self.add(object);
         self.parameters.insert(parameter, handle);
         number
     }
 
-    /// The texels of a surface, when all is done.
+    /// The texels of a surface at the end.
     pub fn take(&mut self, number: usize) -> Option<Vec<u8>> {
         match self.objects.get_mut(number)? {
             Opaque::Surface(surface) => Some(std::mem::take(&mut surface.bytes)),
@@ -88,12 +88,12 @@ impl Objects {
     }
 }
 
-/// What names an object.
+/// The name of an object.
 #[derive(Clone, Debug)]
 pub enum Handle {
     /// A variable of the module.
     Variable(String),
-    /// A parameter of the kernel, by its number.
+    /// A parameter of the kernel, by its index.
     Parameter(usize),
     /// A value.
     Value(Source),
@@ -118,38 +118,38 @@ impl Handle {
     }
 }
 
-/// What coordinates mean.
+/// The coordinate space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Space {
     /// Coordinates within a layer.
     pub dimensions: usize,
     /// They are a direction from the centre of a cube.
     pub cube: bool,
-    /// A layer is named before them.
+    /// A layer precedes them.
     pub layered: bool,
-    /// A sample is named first of all.
+    /// A sample precedes all.
     pub sampled: bool,
 }
 
-/// Which level is read.
+/// The level to read.
 #[derive(Clone, Debug)]
 pub enum Level {
     /// The finest.
     Base,
     /// This one.
     Given(Source),
-    /// That of these derivatives.
+    /// From these derivatives.
     Gradients(Vec<Source>, Vec<Source>),
 }
 
-/// What a fetch gives.
+/// The results of a fetch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Results {
     /// A word for each component.
     Words,
-    /// A half for each component.
+    /// An f16 for each component.
     Halves,
-    /// Two halves in each word.
+    /// Two f16 in each word.
     HalfPairs,
 }
 
@@ -158,13 +158,13 @@ pub enum Results {
 pub struct Fetch {
     /// The texture.
     pub texture: Handle,
-    /// Its sampler, if it is named apart.
+    /// Its sampler, if it is separate.
     pub sampler: Option<Handle>,
-    /// What the coordinates mean.
+    /// The coordinate space.
     pub space: Space,
     /// Coordinates are integers.
     pub integers: bool,
-    /// A sampler reads; otherwise the texel is named by its place.
+    /// Whether a sampler is used; otherwise the coordinates are texel indices.
     pub by_sampler: bool,
     /// The operand with the coordinates.
     pub coordinates: Vec<Source>,
@@ -174,7 +174,7 @@ pub struct Fetch {
     pub offsets: Vec<Source>,
     /// Instead of a texel, this component of the four around the point.
     pub gathered: Option<usize>,
-    /// What the destinations hold.
+    /// The contents of the destinations.
     pub results: Results,
     /// The destinations.
     pub destinations: Vec<Destination>,
@@ -187,17 +187,17 @@ pub struct Fetch {
 pub enum TextureStep {
     /// `tex`, `tld4`.
     Fetch(Fetch),
-    /// The size in one direction.
+    /// The size in one dimension.
     Size {
         /// Texture or surface.
         object: Handle,
         /// The object is a surface.
         surface: bool,
-        /// Which direction.
+        /// Which dimension.
         axis: usize,
         /// Of which level.
         level: Option<Source>,
-        /// Where it goes.
+        /// The destination.
         destination: Destination,
     },
     /// Another property.
@@ -206,25 +206,25 @@ pub enum TextureStep {
         object: Handle,
         /// Which property.
         property: Property,
-        /// Where it goes.
+        /// The destination.
         destination: Destination,
     },
-    /// The handle of a variable or a parameter as a value, which tells what it names.
+    /// The handle of a variable or a parameter as a value, which includes the kind of object.
     Handle {
         /// The object.
         handle: Handle,
-        /// What it is.
+        /// Its kind.
         kind: OpaqueKind,
-        /// Where it goes.
+        /// The destination.
         destination: Destination,
     },
     /// `istypep`: a bit of the handle.
     IsKind {
         /// The handle.
         handle: Source,
-        /// What it is asked for.
+        /// The tested kind.
         kind: OpaqueKind,
-        /// Where it goes.
+        /// The destination.
         destination: Destination,
     },
     /// `suld`, `sust`, `sured`.
@@ -282,7 +282,7 @@ impl Fetch {
         let single = |at: &LaneContext, source: Source| f32::from_bits(at.read(source) as u32);
         let mut leading = words.iter().copied();
         let sample = if self.space.sampled { leading.next().unwrap_or(0) } else { 0 };
-        // Only the lower half of the number of a layer counts, and larger ones mean the largest.
+        // Only the lower half of a layer index counts, and larger ones are clamped.
         let layer = if self.space.layered { leading.next().unwrap_or(0).min(0xffff) } else { 0 };
         let words: Vec<u32> = leading.take(self.space.dimensions).collect();
         let level = match &self.level {
@@ -308,7 +308,7 @@ impl Fetch {
             offsets: &offsets,
             cube: self.space.cube,
         };
-        // What lies otherwise than the instruction reads it gives nothing.
+        // A layout that does not fit the instruction reads as zeros.
         let layout = match self.space {
             Space { cube: true, .. } => Some(Layout::Cube),
             Space { dimensions: 1, layered: false, .. } if !self.by_sampler => Some(Layout::Linear),
@@ -319,7 +319,7 @@ impl Fetch {
         } else if !self.by_sampler {
             let coordinates: Vec<i64> = words.iter().map(|&word| i64::from(word as i32)).collect();
             let outside = if matches!(self.level, Level::Base) { Outside::Nothing } else { Outside::Edge };
-            // A level that the texture does not have holds nothing; one by derivatives is the nearest that it has.
+            // A missing level reads as zeros; one from derivatives is clamped.
             let is_there = match self.level {
                 Level::Given(_) => (0.0..f64::from(texture.levels)).contains(&level),
                 Level::Base | Level::Gradients(..) => true,
@@ -354,12 +354,12 @@ impl Fetch {
     }
 }
 
-/// An offset of four bits with its sign.
+/// A sign-extended 4-bit offset.
 fn nibble(value: u64) -> i32 {
     (value as i32) << 28 >> 28
 }
 
-/// The half nearest to a single.
+/// The f16 nearest to an f32.
 fn half(word: u32) -> u64 {
     let single = Single::from_bits(u128::from(word));
     let converted: Half = single.convert(&mut false).value;

@@ -1,9 +1,9 @@
-//! Properties of textures, samplers and surfaces, as the PTX manual numbers them.
+//! Properties of textures, samplers and surfaces, with the codes of the PTX manual.
 
 use oriole_chip::texture::{AddressMode, Element, Opaque, Sampler, Texture};
 use oriole_ptx::word::OpaqueProperty;
 
-/// What is asked.
+/// A queried property.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Property {
     /// Its name.
@@ -36,13 +36,13 @@ fn of_texture(texture: &Texture, name: OpaqueProperty) -> Option<u32> {
         OpaqueProperty::ArraySize => texture.layers,
         OpaqueProperty::NumMipmapLevels => texture.levels,
         OpaqueProperty::NumSamples => texture.samples,
-        // Texels do not lie row by row.
+        // Texels are not stored row by row.
         OpaqueProperty::MemoryLayout => 0,
         _ => return None,
     })
 }
 
-/// The number that OpenCL gives to a type of components.
+/// The OpenCL code of a component type.
 fn data_type(texture: &Texture) -> u32 {
     match (texture.element, texture.fractions) {
         (Element::S8, true) => 0x10d0,
@@ -69,7 +69,7 @@ fn of_sampler(sampler: &Sampler, name: OpaqueProperty) -> Option<u32> {
         OpaqueProperty::ForceUnnormalizedCoords => return Some(u32::from(!sampler.normalized)),
         _ => return None,
     };
-    // Between the second and the third of these is one that graphics has.
+    // Between the second and the third of these is a graphics-only one.
     Some(match sampler.address[axis] {
         AddressMode::Wrap => 0,
         AddressMode::Mirror => 1,

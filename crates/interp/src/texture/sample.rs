@@ -1,12 +1,12 @@
-//! How a texture is read at coordinates, as the programming guide's appendix on fetches and the PTX manual say it: a
-//! coordinate is made to lie within the texture first, then the nearest texel is taken, or texels are weighed direction by
-//! direction with weights of 8 bits.
+//! Texture reads at coordinates, following the programming guide's appendix on fetches and the PTX manual: coordinates
+//! are first wrapped or clamped into the texture, then the nearest texel is taken, or texels are interpolated dimension
+//! by dimension with weights of 8 bits.
 
 use oriole_chip::texture::{AddressMode, Element, Sampler, Texture};
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::Half;
 
-/// Where and how a texture is read, apart from the coordinates.
+/// The parameters of a read, apart from the coordinates.
 pub struct Place<'a> {
     /// The layer.
     pub layer: u32,
@@ -18,7 +18,8 @@ pub struct Place<'a> {
     pub cube: bool,
 }
 
-/// A texel: its components, as numbers if it has such, else as words. What it lacks is 0, the fourth component too.
+/// A texel: its components, as floating-point values if it has such, else as words. Missing components are 0, the
+/// fourth one too.
 #[derive(Clone, Copy)]
 enum Texel {
     Numbers([f64; 4]),
@@ -35,7 +36,7 @@ fn has_numbers(texture: &Texture) -> bool {
     }
 }
 
-/// The texel at whole coordinates within the texture.
+/// The texel at integer coordinates within the texture.
 fn texel(texture: &Texture, place: &Place, at: [usize; 3], sample: u32) -> Texel {
     let size = texture.size_of(place.level).map(|size| size as usize);
     let layer = (place.layer as usize).min(texture.layers as usize - 1);
@@ -103,7 +104,7 @@ fn bits(texel: Texel) -> [u32; 4] {
     }
 }
 
-/// What a fetch with whole coordinates finds outside of the texture.
+/// The result of a fetch with integer coordinates outside of the texture.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Outside {
     /// Zeros, beyond the last layer too.
@@ -112,7 +113,7 @@ pub enum Outside {
     Edge,
 }
 
-/// Whole coordinates.
+/// Fetches at integer coordinates.
 pub fn integer(
     texture: &Texture,
     coordinates: &[i64],
@@ -135,7 +136,7 @@ pub fn integer(
     bits(texel(texture, place, at, sample))
 }
 
-/// One direction of a fetch: how many texels there are, where among them to read, and what is outside.
+/// One dimension of a fetch: number of texels, coordinate, and address mode.
 #[derive(Clone, Copy)]
 struct Axis {
     count: i64,
@@ -144,7 +145,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// The texel that stands for one that may be outside.
+    /// The texel for an index that may be outside.
     fn inside(self, index: i64) -> Option<usize> {
         let count = self.count;
         let index = match self.mode {
@@ -161,7 +162,7 @@ impl Axis {
         Some(index as usize)
     }
 
-    /// The texel below the point between whose centre and the next one it lies, and the weight of the next.
+    /// The texel below the point between its centre and the next one's, and the weight of the next.
     fn corner(self) -> (i64, f64) {
         let shifted = self.at - 0.5;
         let below = shifted.floor();
@@ -169,7 +170,7 @@ impl Axis {
     }
 }
 
-/// The directions of a fetch; those of a cube are the two of its face, and the face is the layer's.
+/// The dimensions of a fetch; those of a cube are the two of its face, and the face is part of the layer.
 fn axes(texture: &Texture, sampler: &Sampler, coordinates: &[f32], place: &Place) -> (Vec<Axis>, u32) {
     let size = texture.size_of(place.level);
     let (face, coordinates, normalized) = if place.cube {
@@ -210,7 +211,7 @@ fn on_cube(direction: &[f32]) -> (u32, [f64; 2]) {
     (face, [right, down].map(|part| (part / largest + 1.0) / 2.0))
 }
 
-/// Reads at coordinates with fractions.
+/// Reads at fractional coordinates.
 pub fn read(texture: &Texture, sampler: &Sampler, coordinates: &[f32], place: &Place) -> [u32; 4] {
     let (axes, face) = axes(texture, sampler, coordinates, place);
     let place = on_face(texture, place, face);
@@ -228,13 +229,13 @@ pub fn read(texture: &Texture, sampler: &Sampler, coordinates: &[f32], place: &P
 }
 
 fn on_face<'a>(texture: &Texture, place: &Place<'a>, face: u32) -> Place<'a> {
-    // A number beyond the last cube means the last one.
+    // A cube index beyond the last one is clamped.
     let cube = || place.layer.min((texture.layers / 6).saturating_sub(1));
     let layer = if place.cube { 6 * cube() + face } else { place.layer };
     Place { layer, ..*place }
 }
 
-/// The sum over the texels around a point, the directions of `chosen` being settled.
+/// The weighted sum over the texels around a point; the dimensions of `chosen` are fixed.
 fn weigh(texture: &Texture, place: &Place, axes: &[Axis], chosen: &mut Vec<Option<usize>>) -> [f64; 4] {
     let Some(axis) = axes.get(chosen.len()) else {
         let mut at = [0; 3];
@@ -256,13 +257,13 @@ fn weigh(texture: &Texture, place: &Place, axes: &[Axis], chosen: &mut Vec<Optio
         chosen.pop();
         sum
     };
-    // A texel without weight counts for nothing, even if it is infinite.
+    // A texel with zero weight is ignored, even if it is infinite.
     let low = if weight < 1.0 { part(below) } else { NOTHING };
     let high = if weight > 0.0 { part(below + 1) } else { NOTHING };
     std::array::from_fn(|channel| low[channel] * (1.0 - weight) + high[channel] * weight)
 }
 
-/// One component of the four texels around a point, from the lower left one on against the clock.
+/// One component of the four texels around a point, counterclockwise from the lower left one on.
 pub fn gather(
     texture: &Texture,
     sampler: &Sampler,
@@ -289,7 +290,7 @@ pub fn gather(
     })
 }
 
-/// The level whose number is nearest.
+/// The nearest level.
 pub fn nearest_level(texture: &Texture, level: f64) -> u32 {
     let last = f64::from(texture.levels - 1);
     (level + 0.5).floor().clamp(0.0, last) as u32
@@ -305,11 +306,11 @@ pub fn level_of(texture: &Texture, normalized: bool, gradients: &[Vec<f32>; 2]) 
         });
         squares.sum::<f64>().sqrt()
     };
-    distance(&gradients[0]).max(distance(&gradients[1])).log2()
+    libm::log2(distance(&gradients[0]).max(distance(&gradients[1])))
 }
 
-/// The same of a direction from the centre of a cube: the places on the face are quotients by the coordinate that tells
-/// which face it is, and their derivatives follow by the rule for quotients.
+/// The level for a direction from the centre of a cube. The places on the face are quotients by the coordinate that
+/// selects the face; their derivatives follow by the quotient rule.
 pub fn level_on_cube(texture: &Texture, direction: &[f32], gradients: &[Vec<f32>; 2]) -> f64 {
     let parts: Vec<f64> = direction.iter().map(|&part| f64::from(part)).collect();
     let largest = parts.iter().fold(0.0f64, |most, part| most.max(part.abs()));
@@ -325,5 +326,5 @@ pub fn level_on_cube(texture: &Texture, direction: &[f32], gradients: &[Vec<f32>
         );
         squares.sum::<f64>().sqrt()
     };
-    distance(&gradients[0]).max(distance(&gradients[1])).log2()
+    libm::log2(distance(&gradients[0]).max(distance(&gradients[1])))
 }

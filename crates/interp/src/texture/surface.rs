@@ -1,4 +1,4 @@
-//! Accesses to surfaces: bytes as they are, or components in the format of the surface.
+//! Accesses to surfaces: raw bytes, or components in the format of the surface.
 
 use oriole_chip::texture::{Element, Texture};
 
@@ -7,25 +7,25 @@ use crate::context::LaneContext;
 use crate::launch::{Fault, FaultKind};
 use crate::step::{Destination, Source};
 
-/// What becomes of an access outside.
+/// The behaviour of an access outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bounds {
-    /// The program ends.
+    /// The program faults.
     Trap,
-    /// The nearest element within is meant.
+    /// The coordinates are clamped.
     Clamp,
     /// Zero is read, and nothing is written.
     Zero,
 }
 
-/// What an element and an operand are combined by.
+/// The operation that combines an element and an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Combination {
-    /// Their sum.
+    /// Add.
     Add,
-    /// The smaller one.
+    /// Min.
     Min,
-    /// The larger one.
+    /// Max.
     Max,
     /// Bits of both.
     And,
@@ -33,14 +33,14 @@ pub enum Combination {
     Or,
 }
 
-/// What an access does.
+/// The operation of an access.
 #[derive(Clone, Debug)]
 pub enum SurfaceOperation {
     /// `suld`.
     Load(Vec<Destination>),
     /// `sust`.
     Store(Vec<Source>),
-    /// `sured`; numbers have signs, or, without an answer, if those of the surface have.
+    /// `sured`; the flag is the signedness, `None` for that of the surface.
     Reduce(Combination, Option<bool>, Source),
 }
 
@@ -49,17 +49,17 @@ pub enum SurfaceOperation {
 pub struct SurfaceAccess {
     /// The surface.
     pub surface: Handle,
-    /// What the coordinates mean.
+    /// The coordinate space.
     pub space: Space,
-    /// The first one counts elements of the surface, in whose format they are; else bytes.
+    /// Whether the first coordinate counts elements in the format of the surface; else bytes.
     pub formatted: bool,
-    /// What becomes of an access outside.
+    /// The behaviour of an access outside.
     pub bounds: Bounds,
     /// The coordinates, the layer first.
     pub coordinates: Vec<Source>,
     /// Bytes of an element of the operands.
     pub bytes: usize,
-    /// What is done.
+    /// The operation.
     pub operation: SurfaceOperation,
 }
 
@@ -113,7 +113,7 @@ impl SurfaceAccess {
         Ok(())
     }
 
-    /// Where the access begins; `None` if it is outside and does nothing.
+    /// The offset of the access; `None` if it is outside and has no effect.
     fn start(
         &self,
         surface: &Texture,

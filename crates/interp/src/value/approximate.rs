@@ -1,5 +1,5 @@
 //! The approximated functions. PTX bounds their error and leaves the bits free; here each is the exact value rounded
-//! once, with the special values that PTX fixes.
+//! once, with the special values that PTX defines. The functions come from a crate, so that every host gives the same bits.
 
 use rustc_apfloat::Round;
 
@@ -20,7 +20,7 @@ pub enum Function {
     Logarithm2,
     Exponential2,
     HyperbolicTangent,
-    /// `rcp.approx.ftz.f64`: 20 bits of the fraction, subnormal numbers flushed.
+    /// `rcp.approx.ftz.f64`: 20 fraction bits, subnormals flushed.
     ReciprocalRough,
     /// `rsqrt.approx.ftz.f64`
     ReciprocalSquareRootRough,
@@ -35,14 +35,14 @@ pub fn evaluate(function: Function, format: Format, flush: bool, a: u64) -> u64 
         Function::Reciprocal | Function::ReciprocalRough => 1.0 / x,
         Function::SquareRoot => x.sqrt(),
         Function::ReciprocalSquareRoot | Function::ReciprocalSquareRootRough => 1.0 / x.sqrt(),
-        Function::Sine => x.sin(),
-        Function::Cosine => x.cos(),
-        // Whole turns are taken away before, which rounds nothing.
-        Function::SineOfTurns => (x.fract() * std::f64::consts::TAU).sin(),
-        Function::CosineOfTurns => (x.fract() * std::f64::consts::TAU).cos(),
-        Function::Logarithm2 => x.log2(),
-        Function::Exponential2 => x.exp2(),
-        Function::HyperbolicTangent => x.tanh(),
+        Function::Sine => libm::sin(x),
+        Function::Cosine => libm::cos(x),
+        // Whole turns are subtracted first, which is exact.
+        Function::SineOfTurns => libm::sin(x.fract() * std::f64::consts::TAU),
+        Function::CosineOfTurns => libm::cos(x.fract() * std::f64::consts::TAU),
+        Function::Logarithm2 => libm::log2(x),
+        Function::Exponential2 => libm::exp2(x),
+        Function::HyperbolicTangent => libm::tanh(x),
     };
     let result = soft::from_f64(format, value, Round::NearestTiesToEven);
     let rough = matches!(function, Function::ReciprocalRough | Function::ReciprocalSquareRootRough);

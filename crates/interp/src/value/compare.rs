@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::integer::Kind;
 use super::soft::{self, Format};
 
-/// Which relation a comparison asks for.
+/// The relation of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     Equal,
@@ -14,13 +14,13 @@ pub enum Order {
     LessEqual,
     Greater,
     GreaterEqual,
-    /// Both are numbers.
+    /// Neither is NaN.
     Number,
-    /// At least one is not a number.
+    /// At least one is NaN.
     NotANumber,
 }
 
-/// How a comparison is combined with a further predicate.
+/// The combination with a further predicate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Combine {
     None,
@@ -41,7 +41,7 @@ impl Combine {
     }
 }
 
-/// What is compared.
+/// The type of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Comparison {
     /// Integers or plain bits.
@@ -51,7 +51,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Whether a and b are so related.
+    /// Whether the relation of a and b is true.
     #[inline]
     pub fn holds(self, a: u64, b: u64) -> bool {
         match self {

@@ -18,27 +18,27 @@ pub enum Conversion {
     ToInteger { from: Format, to: Kind, round: Round, flush: bool },
     /// Between floats; `integral`: the value is first rounded to an integer.
     Floats { from: Format, to: Format, integral: bool, mode: Mode, finite: bool },
-    /// Two `f32` (the first into the upper half) become packed halves.
+    /// Two `f32` (the first into the upper half) become an f16x2 or bf16x2 pair.
     PackHalves { to: Format, mode: Mode, finite: bool },
-    /// Two `f32` become packed eighths.
+    /// Two `f32` become packed FP8.
     PackEighths { to: Eighth, relu: bool },
-    /// Packed halves become packed eighths.
+    /// A packed f16 or bf16 pair becomes packed FP8.
     HalvesToEighths { from: Format, to: Eighth, relu: bool },
-    /// Packed halves become a pair of four or six bits each.
+    /// A packed f16 or bf16 pair becomes packed FP4 or FP6.
     HalvesToNarrow { from: Format, to: Narrow, relu: bool },
-    /// A pair of narrow numbers, each times its scale factor, becomes packed halves of `bf16`.
+    /// A pair of narrow values, each times its scale factor, becomes bf16x2.
     ScaledToHalves { from: Few, relu: bool, finite: bool },
-    /// Packed eighths become packed halves.
+    /// Packed FP8 becomes f16x2.
     EighthsToHalves { from: Eighth, relu: bool },
-    /// Two `f32` become a pair of four or six bits each.
+    /// Two `f32` become packed FP4 or FP6.
     PackNarrow { to: Narrow, relu: bool },
-    /// Such a pair becomes packed halves.
+    /// Packed FP4 or FP6 becomes f16x2.
     NarrowToHalves { from: Narrow, relu: bool },
     /// Two `f32` become scale factors.
     PackScales { up: bool, finite: bool },
-    /// Packed halves of `bf16` become scale factors.
+    /// bf16x2 becomes scale factors.
     HalvesToScales { up: bool, finite: bool },
-    /// Scale factors become packed halves of `bf16`.
+    /// Scale factors become bf16x2.
     ScalesToHalves,
     /// `f32` becomes `tf32`: `f32` with a fraction of ten bits.
     Tf32 { round: Round, relu: bool, finite: bool },
@@ -56,7 +56,7 @@ pub enum Few {
 }
 
 impl Few {
-    /// The value of a number.
+    /// The value of the bits.
     pub fn value(self, bits: u64) -> f64 {
         match self {
             Few::Eighth(eighth) => soft::from_eighth(eighth, bits),
@@ -65,7 +65,7 @@ impl Few {
         }
     }
 
-    /// Bits from one number of some to the next.
+    /// Bits from one packed value to the next.
     pub fn stride(self) -> u32 {
         match self {
             Few::Eighth(_) | Few::Fixed => 8,
@@ -95,7 +95,7 @@ pub fn evaluate(conversion: &Conversion, a: u64, b: u64, c: u64) -> u64 {
             let value = a & from.mask();
             let value = if flush { soft::flush(from, value) } else { value };
             if from.is_nan(value) {
-                // A 64-bit integer from NaN is the value with the top bit alone; so is any integer from a double.
+                // A 64-bit integer from NaN is the value with the top bit alone; so is any integer from an f64.
                 // Every other NaN becomes zero.
                 return nan_as_integer(from, to);
             }
@@ -191,15 +191,15 @@ fn nan_as_integer(from: Format, to: Kind) -> u64 {
 /// To a narrower or wider float.
 fn to_float(to: Format, value: f64, mode: Mode, finite: bool) -> u64 {
     let result = soft::from_f64(to, value, mode.round);
-    // `satfinite` holds what is too large, infinities included, at the largest number.
+    // `satfinite` clamps overflow, infinities included, to the largest value.
     let result = if finite && to.is_infinite(result) { result - 1 } else { result };
     float::finish(to, mode, result)
 }
 
-/// Whether a number would be below the least normal single if singles had exponents without bounds, even where it is rounded
-/// to that one: this is what decides about flushing.
+/// Whether a value would be below the least normal f32 if exponents were unbounded, even where it is rounded to that
+/// one: this decides about flushing.
 fn is_tiny(value: f64, round: Round) -> bool {
-    // Scaled by a power of two it is rounded as a normal number.
+    // Scaled by a power of two it is rounded as a normal value.
     const SCALE: f64 = (1u64 << 63) as f64;
     let least = f64::from(f32::MIN_POSITIVE);
     let rounded = || soft::convert(Format::F64, Format::F32, (value * SCALE).to_bits(), round);

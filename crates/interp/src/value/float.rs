@@ -1,10 +1,10 @@
-//! Floating arithmetic with PTX's rounding, flushing, saturation and NaN rules.
+//! Floating-point arithmetic with PTX's rounding, flushing, saturation and NaN rules.
 
 use rustc_apfloat::Round;
 
 use super::soft::{self, Format};
 
-/// A floating operation that has one right result.
+/// A floating-point operation with one correct result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FloatOperation {
     Add,
@@ -22,26 +22,26 @@ pub enum FloatOperation {
     CopySign,
 }
 
-/// Modifiers of a floating operation.
+/// Modifiers of a floating-point operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mode {
     /// Rounding direction.
     pub round: Round,
     /// Subnormal operands and results count as zero.
     pub flush: bool,
-    /// The result is held in 0 to 1.
+    /// The result is clamped to 0 to 1.
     pub saturate: bool,
     /// Negative results become zero.
     pub relu: bool,
-    /// Minimum and maximum give NaN if an operand is NaN.
+    /// Min and max give NaN if an operand is NaN.
     pub propagate_nan: bool,
-    /// Minimum and maximum of magnitudes, with the product of the signs.
+    /// Min and max of magnitudes, with the product of the signs.
     pub xorsign: bool,
-    /// A product with what stands for elements out of bounds is zero, whatever is added.
+    /// A product with the fill value of out-of-bounds elements is zero, whatever is added.
     pub out_of_bounds: bool,
 }
 
-/// What a copy of a tensor writes for a half that is out of bounds.
+/// The fill value of a bulk tensor copy for an f16 that is out of bounds.
 pub(crate) const OUT_OF_BOUNDS: u64 = 0x7ff7;
 
 impl Default for Mode {
@@ -68,7 +68,7 @@ pub fn evaluate(operation: FloatOperation, format: Format, mode: Mode, a: u64, b
     let prepare = |value: u64| if mode.flush { soft::flush(format, value & mask) } else { value & mask };
     let (a, b, c) = (prepare(a), prepare(b), prepare(c));
     let result = match operation {
-        // Sign operations are moves of bits: they neither round nor make a NaN canonical.
+        // Sign operations are bit moves: they neither round nor make a NaN canonical.
         FloatOperation::Absolute => return a & !format.sign(),
         FloatOperation::Negate => return a ^ format.sign(),
         FloatOperation::CopySign => return b & !format.sign() | a & format.sign(),
@@ -125,7 +125,7 @@ fn arithmetic(operation: FloatOperation, format: Format, round: Round, a: u64, b
     }
 }
 
-/// The NaN that an operation with a NaN operand gives: the first one, made quiet.
+/// The result of an operation with a NaN operand: the first NaN, made quiet.
 fn first_nan(format: Format, operation: FloatOperation, a: u64, b: u64, c: u64) -> Option<u64> {
     let operands = [a, b, c];
     let count = match operation {
@@ -167,7 +167,7 @@ fn native_f64(operation: FloatOperation, a: u64, b: u64, c: u64) -> u64 {
         _ => unreachable!("{operation:?} does not round"),
     };
     if result.is_nan() {
-        // Hosts differ in which NaN they give; the rule here does not.
+        // Hosts differ in the NaN that they produce; this rule does not.
         return first_nan(Format::F64, operation, a, b, c).unwrap_or(Format::F64.canonical_nan());
     }
     result.to_bits()
@@ -185,7 +185,7 @@ fn extreme(maximum: bool, format: Format, mode: Mode, a: u64, b: u64) -> u64 {
     } else if nan_b {
         a
     } else {
-        // As ordered integers, so that -0 lies below +0.
+        // As ordered integers, so that -0 is below +0.
         let order = |value: u64| {
             let magnitude = (value & !format.sign()) as i64;
             if value & format.sign() != 0 { -1 - magnitude } else { magnitude }
@@ -195,7 +195,7 @@ fn extreme(maximum: bool, format: Format, mode: Mode, a: u64, b: u64) -> u64 {
     if mode.xorsign { picked | sign } else { picked }
 }
 
-/// What `testp` asks.
+/// The property that `testp` tests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Property {
     Finite,

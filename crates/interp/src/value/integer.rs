@@ -28,7 +28,7 @@ impl Kind {
         if self.signed { ((value << unused) as i64 >> unused) as u64 } else { value << unused >> unused }
     }
 
-    /// How two operands are ordered.
+    /// The order of two operands.
     #[inline]
     pub fn order(self, a: u64, b: u64) -> std::cmp::Ordering {
         let (a, b) = (self.widen(a), self.widen(b));
@@ -57,7 +57,7 @@ impl Kind {
     }
 }
 
-/// Which part of a product an instruction keeps.
+/// The part of a product that an instruction keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
     /// The low half.
@@ -68,7 +68,7 @@ pub enum Part {
     Wide,
 }
 
-/// How `prmt` reads its selector.
+/// The interpretation of the selector of `prmt`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PermuteMode {
     Index,
@@ -90,7 +90,7 @@ pub enum IntegerOperation {
     Multiply(Part),
     /// `mad`
     MultiplyAdd(Part),
-    /// `clmad`: products of polynomials over two elements; true for the upper half.
+    /// `clmad`: carry-less multiply; true for the upper half.
     CarrylessMultiplyAdd(bool),
     /// `mad.hi.sat`
     MultiplyAddSaturate,
@@ -150,7 +150,7 @@ pub fn evaluate(operation: IntegerOperation, kind: Kind, [a, b, c, d]: [u64; 4])
     let y = || kind.extend(b);
     let mask = kind.mask();
     match operation {
-        // The plain cases come first and without wide integers: they are most of what kernels execute.
+        // The common cases come first and without wide integers: they are most of the executed instructions.
         Add => a.wrapping_add(b) & mask,
         Subtract => a.wrapping_sub(b) & mask,
         And => a & b & mask,
@@ -177,7 +177,7 @@ pub fn evaluate(operation: IntegerOperation, kind: Kind, [a, b, c, d]: [u64; 4])
         MultiplyAdd(Part::High) => high(kind, x(), y()).wrapping_add(c) & mask,
         MultiplyAdd(Part::Wide) => (x() * y()).wrapping_add(c as i128) as u64 & (mask << kind.bits | mask),
         CarrylessMultiplyAdd(upper) => {
-            // Each bit of the second factor adds the first one, moved there.
+            // Each bit of the second factor adds the first one, shifted there.
             let rows = (0..64).filter(|place| b >> place & 1 == 1).map(|place| u128::from(a) << place);
             let product = rows.fold(0, |sum, row| sum ^ row);
             (if upper { (product >> 64) as u64 } else { product as u64 }) ^ c
@@ -239,7 +239,7 @@ fn shift_right(kind: Kind, a: u64, amount: u32) -> u64 {
     if kind.signed { (value as i64 >> first) as u64 } else { value >> first >> second }
 }
 
-/// A number of bits of a word: at most 32, or modulo 32.
+/// An amount of bits of a word: at most 32, or modulo 32.
 fn limited(amount: u64, clamp: bool) -> u32 {
     if clamp { (amount as u32).min(32) } else { amount as u32 & 31 }
 }
@@ -261,7 +261,7 @@ fn logic3(table: u8, a: u64, b: u64, c: u64) -> u64 {
     result
 }
 
-/// The sum of the products of the first `count` parts of two words.
+/// The dot product of the first `count` parts of two words.
 fn dot_product(count: u32, [ka, kb]: [Kind; 2], a: u64, b: u64) -> u64 {
     (0..count).map(|i| ka.extend(a >> (ka.bits * i)) * kb.extend(b >> (kb.bits * i))).sum::<i128>() as u64
 }
@@ -332,7 +332,7 @@ fn permute(mode: PermuteMode, a: u32, b: u32, selector: u32) -> u64 {
             PermuteMode::Index => {
                 let nibble = selector >> (4 * place) & 15;
                 let value = byte(nibble);
-                // Bit 3 of a nibble asks for the sign of the byte instead of the byte.
+                // Bit 3 of a nibble selects the sign of the byte instead of the byte.
                 if nibble & 8 == 0 {
                     value
                 } else if value & 0x80 != 0 {
@@ -353,15 +353,15 @@ fn permute(mode: PermuteMode, a: u32, b: u32, selector: u32) -> u64 {
     u64::from(result)
 }
 
-/// Sum with the carry flag: result and new flag.
+/// Add with the carry flag: result and new flag.
 pub fn add_carry(kind: Kind, a: u64, b: u64, carry: bool) -> (u64, bool) {
     let mask = kind.mask();
     let sum = u128::from(a & mask) + u128::from(b & mask) + u128::from(carry);
     (sum as u64 & mask, sum >> kind.bits != 0)
 }
 
-/// Difference with the carry flag: a sum with the complement of b, so that a set flag means that nothing was
-/// borrowed. An instruction that does not read the flag enters it as set.
+/// Subtract with the carry flag: an add of the complement of b, so that a set flag means that nothing was borrowed. An
+/// instruction that does not read the flag takes it as set.
 pub fn subtract_carry(kind: Kind, a: u64, b: u64, carry: bool) -> (u64, bool) {
     add_carry(kind, a, !b, carry)
 }
@@ -375,7 +375,7 @@ pub fn product_part(kind: Kind, a: u64, b: u64, part: Part) -> u64 {
 mod tests {
     use super::*;
 
-    /// Numbers with long runs of equal bits, and others.
+    /// Values with long runs of equal bits, and others.
     fn values() -> impl Iterator<Item = u64> {
         let mut state = 1u64;
         (0..4000).map(move |round| {
@@ -390,7 +390,7 @@ mod tests {
         })
     }
 
-    /// The bit-by-bit definition of a field that is taken out.
+    /// The bit-by-bit definition of an extracted field.
     fn extract_slowly(kind: Kind, a: u64, position: u32, length: u32) -> u64 {
         let top = kind.bits - 1;
         let sign = if !kind.signed || length == 0 { 0 } else { a >> (position + length - 1).min(top) & 1 };
@@ -415,7 +415,7 @@ mod tests {
                         extract_slowly(kind, row[0] & kind.mask(), position, length),
                         "{row:?}"
                     );
-                    // What is put in can be taken out again.
+                    // An inserted field can be extracted again.
                     let (position, length) = (position % bits, length % (bits - position % bits) + 1);
                     let operands = [row[0], row[1], u64::from(position), u64::from(length)];
                     let inserted = evaluate(IntegerOperation::InsertField, kind, operands);

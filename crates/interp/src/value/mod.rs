@@ -1,7 +1,7 @@
-//! What single instructions compute: pure functions from operand bits to result bits.
+//! The semantics of single instructions: pure functions from operand bits to result bits.
 //!
-//! It is here so that the meaning of an instruction can be read, and tested, without a machine around it. No lane,
-//! no memory and no operand decoding may enter: an operation is data, its operands are 64-bit patterns.
+//! The meaning of an instruction can be read, and tested, without an execution state. No lane, no memory and no operand
+//! decoding may enter: an operation is data, its operands are 64-bit patterns.
 
 pub mod approximate;
 pub mod compare;
@@ -28,19 +28,19 @@ pub enum Operation {
     Copy,
     /// Integer arithmetic and bit manipulation on one value.
     Integer(IntegerOperation, Kind),
-    /// The same on each 16-bit half.
+    /// Integer arithmetic on each 16-bit half.
     IntegerHalves(IntegerOperation, Kind),
-    /// The same on each byte of a word.
+    /// Integer arithmetic on each byte of a word.
     IntegerBytes(IntegerOperation, Kind),
-    /// Floating arithmetic; `true`: on each 16-bit half.
+    /// Floating-point arithmetic; `true`: on each 16-bit half.
     Float(FloatOperation, Format, Mode, bool),
-    /// Floating arithmetic on each of two singles.
+    /// Floating-point arithmetic on each of two f32 values.
     FloatPair(FloatOperation, Mode),
-    /// Floating arithmetic on singles, of which all but the last come as this format.
+    /// Floating-point arithmetic on f32 values, of which all but the last come as this format.
     FloatMixed(FloatOperation, Format, Mode),
-    /// Sums and products of each of four narrow numbers.
+    /// Add, multiply or FMA on each of four narrow values.
     FourNarrow(FourNarrow),
-    /// The minimum or maximum of three singles; `true`: of their magnitudes.
+    /// The min or max of three f32 values; `true`: of their magnitudes.
     FloatOfThree(FloatOperation, Mode, bool),
     /// An approximated function; `true`: on each 16-bit half.
     Approximate(Function, Format, bool, bool),
@@ -48,18 +48,18 @@ pub enum Operation {
     Convert(Conversion),
     /// `set`: the comparison of a and b, combined with predicate c, as a value.
     Set {
-        /// What is compared.
+        /// The comparison.
         comparison: Comparison,
-        /// How the third operand enters.
+        /// The use of the third operand.
         combine: Combine,
         /// The value of true.
         truth: u64,
     },
-    /// `set` on packed halves; `truth` per half.
+    /// `set` on f16x2 pairs; `truth` per half.
     SetHalves {
-        /// What is compared.
+        /// The comparison.
         comparison: Comparison,
-        /// How the third operand enters.
+        /// The use of the third operand.
         combine: Combine,
         /// The value of true in one half.
         truth: u64,
@@ -175,7 +175,7 @@ impl Operation {
     }
 }
 
-/// Arithmetic on each of four numbers of eight bits or less, rounded once, to nearest.
+/// Arithmetic on each of four FP8 or narrower values, rounded once, to nearest.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FourNarrow {
     /// Adds or subtracts, multiplies, or both.
@@ -184,7 +184,7 @@ pub struct FourNarrow {
     pub to: soft::Eighth,
     /// The format of the first operand, and of a second factor.
     pub factors: [convert::Few; 2],
-    /// What is too large becomes the greatest number.
+    /// Overflow becomes the greatest value.
     pub finite: bool,
 }
 
@@ -198,7 +198,8 @@ impl FourNarrow {
         };
         (0..4).fold(0, |word, at| {
             let x = part(first, a, at);
-            // Products have eight bits, and sums below the greatest number no more than 53, so that doubles hold them.
+            // Products have eight bits, and sums below the greatest value no more than 53, so that f64 holds them
+            // exactly.
             let exact = match self.operation {
                 FloatOperation::Add => x + part(addend, b, at),
                 FloatOperation::Subtract => x - part(addend, b, at),
@@ -214,7 +215,7 @@ impl FourNarrow {
         if self.finite {
             return nearest;
         }
-        // The one format has no infinity; half way to what would be the next number goes to the even one.
+        // This format has no infinity; the midpoint to the next value beyond its range goes to the even one.
         match self.to {
             soft::Eighth::E4M3 if exact.abs() > 464.0 => 0x7f,
             soft::Eighth::E5M2 if exact.abs() >= 61440.0 => 0x7c | u64::from(exact < 0.0) << 7,

@@ -1,4 +1,4 @@
-//! Numbers of four and six bits, which are neither infinite nor NaN, and scale factors that are powers of two.
+//! FP4 and FP6 values, which are neither infinite nor NaN, and scale factors that are powers of two.
 
 /// A format of four or six bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -8,7 +8,7 @@ pub enum Narrow {
     E3M2,
 }
 
-/// Fraction bits and the exponent of the smallest normal number; the greatest number.
+/// Fraction bits and the exponent of the smallest normal value; the greatest value.
 struct Shape {
     fraction: i32,
     least: i32,
@@ -24,17 +24,17 @@ impl Narrow {
         }
     }
 
-    /// Bits of a number.
+    /// Bits of a value.
     fn bits(self) -> u32 {
         if self == Narrow::E2M1 { 4 } else { 6 }
     }
 
-    /// Bits from one number of a pair to the next: those of six are alone in a byte.
+    /// Bits from one value of a pair to the next: FP6 takes a byte.
     pub fn stride(self) -> u32 {
         if self == Narrow::E2M1 { 4 } else { 8 }
     }
 
-    /// The nearest number, the even one of two; what is too large becomes the greatest, and a NaN the greatest positive one.
+    /// The nearest value, ties to even; overflow becomes the greatest, and a NaN the greatest positive one.
     pub fn of(self, value: f64, relu: bool) -> u64 {
         let Shape { fraction, least, greatest } = self.shape();
         let negative = value.is_sign_negative() && !value.is_nan();
@@ -43,13 +43,13 @@ impl Narrow {
         }
         let magnitude = if value.is_nan() { greatest } else { value.abs().min(greatest) };
         let exponent = ((magnitude.to_bits() >> 52) as i32 - 1023).max(least);
-        // Counted in units of the last place, a number goes on where the exponent before it ended.
+        // In units of the last place, exponents continue where the one before ended.
         let steps = (magnitude / 2f64.powi(exponent - fraction)).round_ties_even() as u64;
         let bits = (((exponent - least) as u64) << fraction) + steps;
         u64::from(negative) << (self.bits() - 1) | bits
     }
 
-    /// The value of a number.
+    /// The value of the bits.
     pub fn value(self, bits: u64) -> f64 {
         let Shape { fraction, least, .. } = self.shape();
         let sign = 1u64 << (self.bits() - 1);
@@ -61,8 +61,8 @@ impl Narrow {
     }
 }
 
-/// The scale factor for the magnitude of a number: the power of two at it, below it or above it. `finite`: what is too large,
-/// infinities included, becomes the greatest factor, else it is none, as NaN.
+/// The scale factor for the magnitude of a value: the power of two at it, below it or above it. `finite`: overflow,
+/// infinities included, becomes the greatest factor, else NaN.
 pub fn scale_of(value: f64, up: bool, finite: bool) -> u64 {
     const LEAST: i32 = -127;
     const NONE: u64 = 0xff;

@@ -1,16 +1,16 @@
-//! Rounding by random bits: `cvt.rs`.
+//! Stochastic rounding: `cvt.rs`.
 //!
-//! Of what is cut off a magnitude the upper bits are added to the random ones; a carry is one unit more. How many random bits a
-//! number has and where they are is figures of the PTX manual that no text repeats. Two numbers of 16 bits have half of the
-//! word each, of which halves use the lower 13 bits; four of eight or six bits have a byte each, and four of four bits have
-//! the upper half of the word, four bits each.
+//! The upper bits that are cut off a magnitude are added to the random ones; a carry adds one unit. The number and the
+//! position of a value's random bits are in figures of the PTX manual only. Two 16-bit values have half of the word
+//! each, of which f16 uses the lower 13 bits; four FP8 or FP6 values have a byte each, and four FP4 values have the
+//! upper half of the word, four bits each.
 
 use super::float::{self, Mode};
 use super::narrow::Narrow;
 use super::soft::{self, Eighth, Format};
 use rustc_apfloat::Round;
 
-/// What numbers become.
+/// The target format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     Half(Format),
@@ -18,19 +18,19 @@ pub enum Target {
     Narrow(Narrow),
 }
 
-/// A conversion of two or four singles.
+/// A conversion of two or four f32 values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Conversion {
-    /// To what.
+    /// The target format.
     pub to: Target,
-    /// Negative numbers become zero.
+    /// Negative values become zero.
     pub relu: bool,
-    /// What is too large becomes the greatest number.
+    /// Overflow becomes the greatest value.
     pub finite: bool,
 }
 
 impl Target {
-    /// Bits of the fraction, and the exponent of the smallest normal number.
+    /// Bits of the fraction, and the exponent of the smallest normal value.
     fn shape(self) -> (i32, i32) {
         match self {
             Target::Half(Format::BF16) => (7, -126),
@@ -43,7 +43,7 @@ impl Target {
         }
     }
 
-    /// Bits from one number to the next, the random bits of each, and from one group of them to the next.
+    /// Bits from one value to the next, the random bits of each, and from one group of them to the next.
     fn layout(self) -> (u32, u32, u32) {
         match self {
             Target::Half(Format::BF16) => (16, 16, 16),
@@ -55,7 +55,7 @@ impl Target {
 }
 
 impl Conversion {
-    /// The numbers packed, the first one highest.
+    /// The packed results, the first one highest.
     pub fn evaluate(self, numbers: &[u64], random: u64) -> u64 {
         let (stride, bits, step) = self.to.layout();
         let first = if self.to == Target::Narrow(Narrow::E2M1) { 16 } else { 0 };
@@ -83,7 +83,7 @@ impl Conversion {
 }
 
 impl Target {
-    /// The value with as many bits as the format has.
+    /// The value rounded to the bits of the format.
     fn rounded(self, value: f64, random: u64, bits: u32) -> f64 {
         let (fraction, least) = self.shape();
         let exponent = ((value.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(least);

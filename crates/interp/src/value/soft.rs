@@ -1,4 +1,4 @@
-//! The floating formats, and exact arithmetic on them with any rounding: a thin layer over a soft-float library.
+//! The floating-point formats, and exact arithmetic on them with any rounding: a thin layer over a soft-float library.
 
 use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Float8E5M2, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
@@ -54,7 +54,7 @@ impl Format {
         (self.mask() >> 1) >> self.fraction_bits() << self.fraction_bits()
     }
 
-    /// The largest finite number.
+    /// The largest finite value.
     pub fn largest(self) -> u64 {
         self.infinity() - 1
     }
@@ -83,7 +83,7 @@ impl Format {
         value & (self.mask() >> 1) == self.infinity()
     }
 
-    /// True for a subnormal number.
+    /// True for a subnormal.
     pub fn is_subnormal(self, value: u64) -> bool {
         let magnitude = value & (self.mask() >> 1);
         magnitude != 0 && magnitude >> self.fraction_bits() == 0
@@ -95,7 +95,7 @@ impl Format {
     }
 }
 
-/// A subnormal number becomes the zero of its sign.
+/// A subnormal becomes the zero of its sign.
 pub fn flush(format: Format, value: u64) -> u64 {
     if format.is_subnormal(value) { value & format.sign() } else { value }
 }
@@ -169,17 +169,17 @@ pub fn convert(from: Format, to: Format, value: u64, round: Round) -> u64 {
     from_f64(to, to_f64(from, value), round)
 }
 
-/// Sum.
+/// Adds.
 pub fn add(format: Format, a: u64, b: u64, round: Round) -> u64 {
     with_format!(format, F => F::from_bits(a.into()).add_r(F::from_bits(b.into()), round).value.to_bits() as u64)
 }
 
-/// Product.
+/// Multiplies.
 pub fn multiply(format: Format, a: u64, b: u64, round: Round) -> u64 {
     with_format!(format, F => F::from_bits(a.into()).mul_r(F::from_bits(b.into()), round).value.to_bits() as u64)
 }
 
-/// Product and sum, rounded once.
+/// Fused multiply-add, rounded once.
 pub fn multiply_add(format: Format, a: u64, b: u64, c: u64, round: Round) -> u64 {
     with_format!(format, F => {
         let product = F::from_bits(a.into());
@@ -187,19 +187,19 @@ pub fn multiply_add(format: Format, a: u64, b: u64, c: u64, round: Round) -> u64
     })
 }
 
-/// Quotient.
+/// Divides.
 pub fn divide(format: Format, a: u64, b: u64, round: Round) -> u64 {
     with_format!(format, F => F::from_bits(a.into()).div_r(F::from_bits(b.into()), round).value.to_bits() as u64)
 }
 
-/// Square root of a number that is not negative. The root of `f64` in hardware is correctly rounded to nearest; the
-/// sign of the exact residue says on which side of it the true root lies.
+/// Square root of a non-negative value. The root of `f64` in hardware is correctly rounded to nearest; the sign of the
+/// exact residue says on which side of it the true root is.
 pub fn square_root(format: Format, a: u64, round: Round) -> u64 {
     let x = to_f64(format, a);
     if x == 0.0 || x.is_infinite() || x.is_nan() || x < 0.0 {
         return from_f64(format, x.sqrt(), round);
     }
-    // Scaled by an even power of two, so that the residue of a tiny number does not underflow.
+    // Scaled by an even power of two, so that the residue of a tiny value does not underflow.
     let (scaled, back) = if x < 1e-200 { (x * 2f64.powi(600), 2f64.powi(-300)) } else { (x, 1.0) };
     let root = scaled.sqrt();
     let residue = (-root).mul_add(root, scaled);
@@ -209,7 +209,7 @@ pub fn square_root(format: Format, a: u64, round: Round) -> u64 {
             Round::TowardZero | Round::TowardNegative if residue < 0.0 => f64::from_bits(root.to_bits() - 1),
             _ => root,
         };
-        // A root of a double is never subnormal, so that scaling back is exact.
+        // A root of an f64 is never subnormal, so that scaling back is exact.
         return (adjusted * back).to_bits();
     }
     // Rounding to odd at 53 bits makes the second rounding right in every direction.
@@ -229,18 +229,18 @@ pub fn round_to_integral(format: Format, a: u64, round: Round) -> u64 {
     with_format!(format, F => F::from_bits(a.into()).round_to_integral(round).value.to_bits() as u64)
 }
 
-/// An integer as a number of the format.
+/// An integer as a value of the format.
 pub fn from_integer(format: Format, value: i128, round: Round) -> u64 {
     with_format!(format, F => F::from_i128_r(value, round).value.to_bits() as u64)
 }
 
-/// The integer that a finite number rounds to; saturates far outside every integer type.
+/// The integer that a finite value rounds to; saturates far outside every integer type.
 pub fn to_integer(format: Format, value: u64, round: Round) -> i128 {
-    // 70 signed bits hold every 64-bit integer of either signedness and tell those that are too large.
+    // 70 signed bits hold every 64-bit integer of either signedness and detect overflow.
     with_format!(format, F => F::from_bits(value.into()).to_i128_r(70, round, &mut false).value)
 }
 
-/// To an eight-bit format with overflow and infinities held at the largest number; there is one NaN.
+/// To an FP8 format with overflow and infinities clamped to the largest value; there is one NaN.
 pub fn to_eighth(eighth: Eighth, value: f64, round: Round) -> u64 {
     let wide = Double::from_bits(u128::from(value.to_bits()));
     let sign = u64::from(value.is_sign_negative()) << 7;
@@ -259,7 +259,7 @@ pub fn to_eighth(eighth: Eighth, value: f64, round: Round) -> u64 {
     }
 }
 
-/// From an eight-bit format; exact.
+/// From an FP8 format; exact.
 pub fn from_eighth(eighth: Eighth, value: u64) -> f64 {
     let value = u128::from(value & 0xff);
     let wide: Double = match eighth {

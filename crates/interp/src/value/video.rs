@@ -3,7 +3,7 @@
 use super::compare::{Comparison, Order};
 use super::integer::Kind;
 
-/// What a video instruction computes on extended operands.
+/// The operation of a video instruction on extended operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VideoKind {
     Add,
@@ -16,11 +16,11 @@ pub enum VideoKind {
     ShiftLeft(bool),
     ShiftRight(bool),
     Set(Order),
-    /// `vmad`: shift of the sum to the right, and whether one is added (`.po`).
+    /// `vmad`: right shift of the sum, and whether one is added (`.po`).
     MultiplyAdd(u32, bool),
 }
 
-/// What a video instruction does with its result and the third operand.
+/// The operation of a video instruction on its result and the third operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Second {
     None,
@@ -46,7 +46,7 @@ impl Piece {
 /// A video instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VideoOperation {
-    /// What it computes.
+    /// The operation.
     pub kind: VideoKind,
     /// Lanes: 1, 2 or 4.
     pub lanes: u32,
@@ -58,11 +58,11 @@ pub struct VideoOperation {
     pub second: Second,
     /// Parts of the operands of a scalar one.
     pub parts: [Piece; 2],
-    /// Where a scalar one puts its result into the third operand.
+    /// The part of the third operand that the result of a scalar one replaces.
     pub target: Option<Piece>,
     /// Operands of a multiply-add whose sign is flipped.
     pub negated: [bool; 3],
-    /// For each lane the number of its part among those of both operands, once for each operand.
+    /// For each lane the index of its part among those of both operands, once for each operand.
     pub picks: [[u8; 4]; 2],
     /// Lanes that are written.
     pub written: u32,
@@ -81,7 +81,7 @@ impl VideoOperation {
         };
         let value = self.lane(operand(0, a), operand(1, b), c);
         let value = match self.kind {
-            // Of a value shifted to the left 34 bits are seen, the highest as the sign.
+            // A value shifted to the left keeps 34 bits, the highest as the sign.
             VideoKind::ShiftLeft(_) if self.saturate => Kind { bits: 34, signed: true }.extend(value as u64),
             _ => value,
         };
@@ -92,7 +92,7 @@ impl VideoOperation {
         };
         let value = if self.saturate { Kind { bits: target.bits, signed }.clamp(value) } else { value };
         let whole = Kind { bits: 32, signed: self.signed[0] };
-        // The second operation works on what is not cut to the width yet.
+        // The second operation works on the result before truncation.
         let long = Kind { bits: 64, signed: self.signed[0] }.extend(value as u64);
         let result = match self.second {
             Second::None => value,
@@ -126,7 +126,7 @@ impl VideoOperation {
         if adds { (sum + whole.extend(c)) as u64 & 0xffff_ffff } else { packed }
     }
 
-    /// Whether the sum of a multiply-add has a sign.
+    /// Whether the sum of a multiply-add is signed.
     fn sum_is_signed(&self) -> bool {
         let [a, b, c] = self.negated;
         self.signed[1] || self.signed[2] || a != b || c

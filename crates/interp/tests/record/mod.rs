@@ -1,4 +1,4 @@
-//! Launch records in JSON for tests and examples: which kernel runs on which buffers, and what must come out.
+//! Launch records in JSON for tests and examples: kernels, buffers, and expected results.
 
 #[path = "../../../cli/src/tensor_map.rs"]
 mod tensor_map;

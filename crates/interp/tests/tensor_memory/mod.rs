@@ -1,11 +1,11 @@
-//! Rules of tensor memory that programs break: each change of a kernel that is right is found, and told.
+//! Programs that break rules of tensor memory: each mutation of a correct kernel is detected and reported.
 
 use std::path::Path;
 
 use crate::record;
 use oriole_interp::Program;
 
-/// Runs a launch of `test-data/tensor-memory` with changed text; what is wrong with it.
+/// Runs a launch of `test-data/tensor-memory` with changed text; returns the error.
 fn told(name: &str, change: impl Fn(&str) -> String) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test-data/tensor-memory");
     let record = record::read(&folder.join(format!("{name}.json"))).remove(0);
@@ -24,7 +24,7 @@ fn told(name: &str, change: impl Fn(&str) -> String) -> String {
     }
 }
 
-/// The kernel with something else in the place of a piece of it, which it has.
+/// The kernel with a piece of it replaced, which it has.
 fn replaced<'k>(from: &'k str, to: &'k str) -> impl Fn(&str) -> String + 'k {
     move |kernel| {
         assert!(kernel.contains(from), "{from}");
@@ -78,7 +78,7 @@ fn results_are_used_when_their_barrier_object_told_of_them() {
     let wait = "    mbarrier.try_wait.parity.shared::cta.b64 lead, [done], 0;\n    @!lead bra wait;\n";
     let early = told("tensor_f16", replaced(wait, ""));
     assert!(early.contains("uses tensor memory that instruction"), "{early}");
-    // The object is told before the product was started.
+    // The mbarrier is signalled before the MMA was started.
     let product = |kernel: &str| {
         let at = kernel.find("    @lead tcgen05.mma").expect("the product");
         let end = at + kernel[at..].find('\n').expect("its end") + 1;
@@ -89,7 +89,7 @@ fn results_are_used_when_their_barrier_object_told_of_them() {
         format!("{before}{}", behind.replacen("wait:\n", &format!("{product}wait:\n"), 1))
     });
     assert!(unordered.contains("uses tensor memory that instruction"), "{unordered}");
-    // What the product multiplies is overwritten while it may read it.
+    // The inputs of the MMA are overwritten while it may read them.
     let overwritten = told("tensor_f16", |kernel| {
         let (before, product, behind) = product(kernel);
         format!("{before}{product}    @lead st.shared.b32 [image], x;\n{behind}")
@@ -107,12 +107,12 @@ fn results_are_used_when_their_barrier_object_told_of_them() {
 fn products_meet_no_stores_that_are_going_on() {
     let unwaited = told("tensor_f16", replaced("    tcgen05.wait::st.sync.aligned;\n", ""));
     assert!(unwaited.contains("may be in flight"), "{unwaited}");
-    // Each warp has waited, and has told nobody.
+    // Each warp has waited, and has not signalled.
     let untold = told("tensor_f16", |kernel| {
         let at = kernel.find("tcgen05.wait::st").expect("the wait");
         format!("{}{}", &kernel[..at], kernel[at..].replacen("    bar.sync 0;\n", "", 1))
     });
-    // Warps that come late meet the product instead.
+    // Warps that come late meet the MMA instead.
     let either = ["may be in flight", "may not have written"];
     assert!(either.iter().any(|rule| untold.contains(rule)), "{untold}");
     let unfenced = told("tensor_f16", replaced("    fence.proxy.async.shared::cta;\n", ""));
@@ -131,7 +131,7 @@ fn descriptors_that_mean_nothing_are_told() {
     assert!(swizzle.contains("swizzles in mode 3"), "{swizzle}");
 }
 
-/// Only one chip has a depth of 96, and only products of it have factors in two parts.
+/// Only one chip has a depth of 96, and only MMAs of this depth have factors in two parts.
 #[test]
 fn a_depth_of_96_is_of_the_chip_that_has_it() {
     let told_for = |name: &str, target: &str, change: (&str, &str)| {
@@ -151,12 +151,12 @@ fn a_depth_of_96_is_of_the_chip_that_has_it() {
     assert_eq!(told_for("tensor_deep_parts", "sm_103a", same), "right");
     let elsewhere = told_for("tensor_deep_parts", "sm_100a", same);
     assert!(elsewhere.contains("the chip has no products of a depth of 96"), "{elsewhere}");
-    // The same words of a depth of 64.
+    // The same words with a depth of 64.
     let shallow = told_for("tensor_deep_parts", "sm_103a", ("mov.b32 x, 0xc", "mov.b32 x, 0x4"));
     assert!(shallow.contains("which only products of a depth of 96 have"), "{shallow}");
 }
 
-/// Without a state space the object is named by a generic address, or by its address in shared memory in as many bits.
+/// Without a state space the mbarrier is named by a generic address, or by its zero-extended address in shared memory.
 #[test]
 fn objects_that_operations_tell_are_named_in_three_ways() {
     let tell = "@lead tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [done];";

@@ -1,4 +1,4 @@
-//! Choices of one of two values where one of them is already in place: a move under a guard does it on the other pipe.
+//! Selects with one of the two values already in place: a guarded move does it on the other pipe.
 
 use super::{Row, machine};
 use crate::template::{Build, Guarding, Operand, Target, Template};

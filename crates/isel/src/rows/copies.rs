@@ -1,5 +1,4 @@
-//! How a value gets from one place to another: by a move of either pipe, by a read of the special register that is
-//! zero, between the files.
+//! Copies of values: by a move of either pipe, by a read of the zero special register, between the files.
 
 use super::{MOVES, Row, build};
 use crate::template::{Build, Guarding, Operand, Target, Template};
@@ -10,7 +9,7 @@ use oriole_sass::{Mod, Op, Symbol};
 
 const COPY: Test = Test::Opcode(Opcode::Pseudo(Pseudo::Copy));
 const ON_FMA: Test = Test::Pipe(Pipe::Fma);
-/// One source; a write mask that is left out counts as none.
+/// One source; an omitted write mask does not count.
 const ONE: Test = Test::Sources(1);
 
 const fn to(kinds: Kinds) -> Test {
@@ -31,7 +30,7 @@ const ADDED: &[Operand] = &[Operand::Zero, Operand::Zero, Operand::Source(0)];
 
 /// The truth table of `a & b & c`.
 const ALL: Operand = Operand::Literal(0x80);
-/// The truth table of nothing.
+/// The truth table that is always false.
 const NEVER: Operand = Operand::Literal(0);
 
 /// The rows.
@@ -66,7 +65,7 @@ pub const ROWS: &[Row] = &[
         tests: &[MOVES, ONE, TO_GENERAL, from(Kinds::UNIFORM), PLAIN, ON_FMA],
         template: build(Op::IMAD, &[Mod::U32], ADDED),
     },
-    // Two halves of a pair at once.
+    // Both halves of a pair at once.
     Pattern {
         name: "move zero to a pair: CS2R",
         tests: &[MOVES, ONE, TO_GENERAL, from(Kinds::ZERO), PLAIN, Test::Unguarded, Test::Twin],
@@ -104,7 +103,7 @@ pub const ROWS: &[Row] = &[
     },
 ];
 
-/// Words of constant banks, on chips whose moves read them.
+/// Constant-bank words, on chips whose moves read them.
 pub const CONSTANTS: &[Row] = &[
     Pattern {
         name: "move constant: MOV",

@@ -1,4 +1,4 @@
-//! Two instructions that do the same with the halves of pairs of registers, on chips that do it with the pairs at once.
+//! Pairs of equal instructions on the halves of register pairs, on chips with an instruction for the whole pair.
 
 use super::{MOVES, Row, machine};
 use crate::template::{Build, Guarding, Operand, Target, Template};
@@ -6,7 +6,7 @@ use oriole_ori::pattern::{Kinds, Pattern, Signs, Test, Width};
 use oriole_ori::{Opcode, Pseudo};
 use oriole_sass::{Mod, Op};
 
-/// The two ways in which Ori says that a value is moved to a uniform register.
+/// The two Ori spellings of a move to a uniform register.
 const UNIFORM_MOVES: Test = Test::Opcodes(&[Opcode::Sass(Op::UMOV), Opcode::Pseudo(Pseudo::Copy)]);
 const ONE: Test = Test::Sources(1);
 const PLAIN: Test = Test::Signs(0, Signs::Plain);

@@ -1,4 +1,4 @@
-//! The rows, by what they are about. A backend is a list of these groups; the order of groups and rows plays no part.
+//! The rows, by topic. A backend is a list of these groups; the order of groups and rows does not matter.
 
 pub mod choices;
 pub mod copies;
@@ -14,10 +14,10 @@ use oriole_sass::{Mod, Op};
 /// A row of selection.
 pub type Row = Pattern<Template>;
 
-/// What nothing more specific speaks of keeps its own mnemonic.
+/// Default: an instruction without a more specific row keeps its mnemonic.
 pub const PLAIN: &[Row] = &[Pattern { name: "as it is", tests: &[Test::Machine], template: Template::Keep }];
 
-/// The two ways in which Ori says that a value is moved.
+/// The two Ori spellings of a move.
 const MOVES: Test = Test::Opcodes(&[Opcode::Sass(Op::MOV), Opcode::Pseudo(Pseudo::Copy)]);
 
 const fn machine(op: Op) -> Test {

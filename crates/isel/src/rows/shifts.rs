@@ -1,4 +1,4 @@
-//! Shifts to the left by a known amount, alone or with a sum: by the shifter, or as a multiplication by a power of two.
+//! Shifts left by a known amount, alone or with an add: by the shifter, or as a multiply by a power of two.
 
 use super::{Row, build, machine};
 use crate::template::Operand;

@@ -1,4 +1,4 @@
-//! Sums of two words, which three operations can make: `IADD3` on the one pipe, `IMAD` by one and `VIADD` on the other.
+//! Adds of two words: `IADD3` on one pipe, `IMAD` by one and `VIADD` on the other.
 
 use super::{Row, build, machine};
 use crate::template::Operand;
@@ -8,7 +8,7 @@ use oriole_sass::{Mod, Op};
 const ON_FMA: Test = Test::Pipe(Pipe::Fma);
 const SUM: Test = machine(Op::IADD3);
 const BARE: Test = Test::Mods(&[]);
-/// One result: no carry goes out.
+/// One result: no carry-out.
 const NO_CARRY: Test = Test::Destinations(1);
 const THREE: Test = Test::Sources(3);
 
@@ -18,7 +18,7 @@ const fn source(n: u8, kinds: Kinds) -> Test {
 
 const NO_THIRD: Test = source(2, Kinds::ZERO);
 
-/// What every chip of the families can do.
+/// Rows for every chip family.
 pub const ROWS: &[Row] = &[
     Pattern {
         name: "sum of registers: IMAD.IADD",
@@ -132,7 +132,7 @@ pub const ROWS: &[Row] = &[
     },
 ];
 
-/// Of the chips that have `VIADD`.
+/// Rows for chips with `VIADD`.
 pub const VECTOR: &[Row] = &[
     Pattern {
         name: "sum with an immediate: VIADD",

@@ -9,11 +9,11 @@ use oriole_ori::{
 use oriole_sass::Op;
 use oriole_sass::form::{self, Access, Form, NO_BIT, SELF, Slot, SlotKind, Token};
 
-/// A small generator of numbers, so that every run tests the same instructions.
+/// A small random number generator with a fixed seed, so that every run tests the same instructions.
 pub struct Random(pub u64);
 
 impl Random {
-    /// A number below `end`.
+    /// An integer below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -33,10 +33,10 @@ impl Random {
 }
 
 const FILES: [File; 5] = [File::R, File::UR, File::P, File::UP, File::B];
-/// Values of each file in a function; value n of a file has register n + 2, but for one that shares its register.
+/// Values of each file in a function; value n of a file has register n + 2, except one that shares its register.
 const VALUES: u32 = 5;
 
-/// A function without instructions, whose values have registers: each file has five, of which the last one has the
+/// A function without instructions, whose values have registers: five in each file, of which the last one shares the
 /// register of the first.
 pub fn function() -> (Function, Assignment) {
     let mut function = Function { is_entry: true, ..Function::default() };
@@ -112,7 +112,7 @@ fn source(random: &mut Random, form: &Form, at: usize, slot: &Slot) -> Option<So
     Some(source)
 }
 
-/// An instruction in a form of the chip; `None` if this attempt gave none.
+/// An instruction in a form of the chip; `None` if this attempt produced none.
 pub fn instruction(random: &mut Random, chip: Chip, function: &Function, op: Op) -> Option<Instruction> {
     let forms = form::table(chip)?.forms_of(op);
     if forms.is_empty() {
@@ -152,7 +152,7 @@ pub fn instruction(random: &mut Random, chip: Chip, function: &Function, op: Op)
     is_legal(chip, function, &made).then_some(made)
 }
 
-/// True if no instruction of the chip can be this one, since it names uniform registers and the chip has none.
+/// True if the chip cannot have this instruction, since it names uniform registers and the chip has none.
 pub fn lacks_registers(chip: Chip, function: &Function, instruction: &Instruction) -> bool {
     let uniform = |file: File| matches!(file, File::UR | File::UP);
     let source = |source: &Source| match &source.kind {
@@ -165,7 +165,7 @@ pub fn lacks_registers(chip: Chip, function: &Function, instruction: &Instructio
             || instruction.sources.iter().any(source))
 }
 
-/// A copy between any two places.
+/// A copy between two random places.
 pub fn copy(random: &mut Random) -> Instruction {
     let mut made = Instruction::new(Pseudo::Copy, Origin(0));
     let to = *random.pick(&FILES);
@@ -183,8 +183,8 @@ pub fn copy(random: &mut Random) -> Instruction {
     made
 }
 
-/// An instruction that a row speaks of, as far as its tests about operations and single operands go; what the tests leave
-/// open is random. `None` if this attempt gave none that the chip can write.
+/// An instruction that satisfies the tests of a row on operation and single operands; the rest is random. `None` if
+/// this attempt produced none that the chip can encode.
 pub fn aimed<T>(
     random: &mut Random,
     chip: Chip,
@@ -242,11 +242,11 @@ pub fn aimed<T>(
     (matches!(made.opcode, Opcode::Pseudo(_)) || is_legal(chip, function, &made)).then_some(made)
 }
 
-/// The same with the other register of each pair.
+/// The instruction with the other register of each pair.
 pub fn other_half(function: &Function, instruction: &Instruction) -> Instruction {
     let mut other = instruction.clone();
     let half = |value: &mut Value| {
-        // Value n of a file has register n + 2, but for the last one.
+        // Value n of a file has register n + 2, except the last one.
         let n = value.0 % VALUES;
         if matches!(function.file(*value), File::R | File::UR) {
             *value = Value(value.0 - n + ((n % (VALUES - 1)) ^ 1));

@@ -1,4 +1,4 @@
-//! The latency tables, one file a chip, and which chip has which. Each number carries its origin.
+//! The latency tables, one file for each chip, and the map from chips to tables. Each value carries its origin.
 
 mod sm_100;
 mod sm_103;

@@ -1,6 +1,6 @@
-//! Latencies of sm_100: what differs from sm_90. `observed`: the least distance that ptxas left between such a pair, where
-//! it was seen often enough to count, or is less than on sm_90; `inferred`: every matrix instruction takes as long as the
-//! ones that were seen. Words of constant banks come by scoreboard on the uniform datapath as well.
+//! Latencies of sm_100: differences from sm_90. `observed`: the minimum distance that ptxas left between such a pair,
+//! where it was seen often enough to count, or is less than on sm_90; `inferred`: every matrix instruction takes as
+//! long as the observed ones. Constant-bank words arrive by scoreboard on the uniform datapath as well.
 
 use super::sm_90;
 use crate::Class;

@@ -1,4 +1,4 @@
-//! Latencies of sm_103: those of sm_100, with arithmetic of doubles and products of bytes by scoreboard.
+//! Latencies of sm_103: those of sm_100, with f64 arithmetic and 8-bit MMAs by scoreboard.
 
 use super::sm_100;
 use crate::Class;
@@ -19,7 +19,7 @@ const TIMING: Timing = Timing {
     ..Timing::NONE
 };
 
-/// Shared with sm_110: few units for doubles.
+/// Shared with sm_110: few f64 units.
 pub const DOUBLES: Timing = Timing {
     like: Some(&sm_100::TIMING),
     variable: &[Class::Double],

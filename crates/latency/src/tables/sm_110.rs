@@ -1,4 +1,4 @@
-//! Latencies of sm_110: those of sm_100, with arithmetic of doubles by scoreboard.
+//! Latencies of sm_110: those of sm_100, with f64 arithmetic by scoreboard.
 
 use super::{sm_100, sm_103};
 use crate::table::Tables;

@@ -1,6 +1,6 @@
-//! Latencies of sm_120 and sm_121: what differs from sm_90. `observed`: the least distance that ptxas left between such a
-//! pair; `inferred`: that of a reader beside it. Doubles report by scoreboard. A product of matrices takes the same time in
-//! every shape: of floating-point numbers 28 cycles, 29 until the next product reads it; of integers two less.
+//! Latencies of sm_120 and sm_121: differences from sm_90. `observed`: the minimum distance that ptxas left between
+//! such a pair; `inferred`: that of a similar reader. f64 operations report by scoreboard. An MMA takes the same time
+//! in every shape: floating-point ones 28 cycles, 29 until the next MMA reads the result; integer ones two less.
 
 use super::{sm_90, sm_100};
 use crate::Class;
@@ -16,7 +16,7 @@ const fn inferred(cycles: u8) -> Cell {
     Cell::inferred(cycles)
 }
 
-/// From a product of floating-point numbers to who reads it: of one step and of two the same.
+/// From a floating-point MMA to its reader: the same for one step and for two.
 const AFTER_A_PRODUCT: &[(C, Cell)] = &[
     (C::Alu, observed(24)),
     (C::Fma, observed(28)),
@@ -39,7 +39,7 @@ const AFTER_A_PRODUCT: &[(C, Cell)] = &[
     (C::MatrixTwoAccumulator, observed(29)),
 ];
 
-/// Read after write. Integers are products of 8x8 here, which the chip has no others of.
+/// Read after write. Integers are 8x8-bit MMAs here, the only integer ones of the chip.
 const RAW: &[Row<P, C>] = &[
     Row::new(P::Alu, 7, &[(C::Long, observed(5))]),
     Row::new(P::Fma, 7, &[(C::Long, observed(5))]),
@@ -47,7 +47,7 @@ const RAW: &[Row<P, C>] = &[
     Row::new(P::WideHigh, 7, &[(C::Long, observed(5))]),
     Row::new(P::WideSingle, 7, &[(C::Long, observed(5))]),
     Row::new(P::Half, 6, &[(C::WideHigh, observed(3)), (C::Long, observed(5))]),
-    // Integers of 64 bits: whoever does not take both words of them in turn waits for the second one.
+    // 64-bit integers: a reader that does not take the two words one after the other waits for the second one.
     Row::new(
         P::Long,
         7,
@@ -72,7 +72,7 @@ const RAW: &[Row<P, C>] = &[
     ),
     Row::new(P::AluPredicate, 13, &[(C::HalfPredicate, observed(6))]),
     Row::new(P::HalfPredicate, 13, &[(C::AluPredicate, observed(4))]),
-    // Where the scale factors of a product are.
+    // The positions of an MMA's scale factors.
     Row::new(P::Uniform, 12, &[(C::OtherUniform, observed(8))]),
     Row::new(P::UniformMove, 7, &[(C::OtherUniform, observed(4))]),
     Row::new(
@@ -104,7 +104,7 @@ const RAW: &[Row<P, C>] = &[
     Row::new(P::MatrixTwo, 36, AFTER_A_PRODUCT),
 ];
 
-/// Write after write, both of fixed latency: over a product three or four cycles less than a reader waits.
+/// Write after write, both of fixed latency: for an MMA three or four cycles less than a reader waits.
 const WAW: &[Row<P, P>] = &[
     Row::new(
         P::Alu,
@@ -202,7 +202,7 @@ const WAW: &[Row<P, P>] = &[
     ),
 ];
 
-/// Write after read, both of fixed latency: the sources of a product are read for a long time.
+/// Write after read, both of fixed latency: the sources of an MMA are read for a long time.
 const WAR: &[(C, P, Cell)] = &[
     (C::Matrix, P::Alu, observed(8)),
     (C::Matrix, P::Fma, observed(8)),
@@ -276,7 +276,7 @@ const TIMING: Timing = Timing {
         (Op::MOV, &[Mod::_64], Class::Long),
         (Op::SEL, &[Mod::_64], Class::Long),
     ],
-    // Extremes of 64 bits; what takes fewer bits is another opcode.
+    // 64-bit min and max; narrower ones are another opcode.
     stalls: &[(Op::IMNMX, 2)],
     class_stalls: &[(Class::Long, 2)],
     intervals: &[

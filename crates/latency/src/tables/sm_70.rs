@@ -1,6 +1,6 @@
-//! Latencies of sm_70 and sm_72: what differs from sm_75. Seen in the code of ptxas for sm_70; on sm_72 only products of
-//! bytes were looked at, which report by scoreboard there as well. Products in steps follow one another after two cycles
-//! where the sum is of singles, and after four where it is of halves.
+//! Latencies of sm_70 and sm_72: differences from sm_75. Seen in ptxas code for sm_70; on sm_72 only 8-bit MMAs were
+//! checked, which report by scoreboard there as well. Steps of an MMA follow one another after two cycles with an f32
+//! accumulator, and after four with an f16 one.
 
 use super::sm_75;
 use crate::Class;

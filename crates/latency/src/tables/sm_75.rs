@@ -1,6 +1,6 @@
-//! Latencies of sm_75: what differs from sm_80. `observed`: the least distance that ptxas left between such a pair;
-//! `inferred`: that of a group beside it; `unseen`: the longest latency of its producer. Matrix instructions report by
-//! scoreboard, as the 64-bit floating unit and `R2UR` do; there is no `HFMA2.MMA`.
+//! Latencies of sm_75: differences from sm_80. `observed`: the minimum distance that ptxas left between such a pair;
+//! `inferred`: that of a similar group; `unseen`: the longest latency of its producer. Matrix instructions report by
+//! scoreboard, as the 64-bit floating-point unit and `R2UR` do; there is no `HFMA2.MMA`.
 
 use super::sm_80;
 use crate::Class;

@@ -1,6 +1,6 @@
-//! Latencies of sm_80. `observed`: the least distance that ptxas left between such a pair, for the slowest opcode of the
-//! group that was seen often; `inferred`: that of sm_90, whose units are alike. Results of the 64-bit floating unit and
-//! of `R2UR` are reported by scoreboard on this chip and have no rows.
+//! Latencies of sm_80. `observed`: the minimum distance that ptxas left between such a pair, for the slowest frequent
+//! opcode of the group; `inferred`: that of sm_90, whose units are alike. Results of the 64-bit floating-point unit
+//! and of `R2UR` are reported by scoreboard on this chip and have no rows.
 
 use crate::Class;
 use crate::group::{Consumer as C, Producer as P};
@@ -573,7 +573,7 @@ const WAW: &[Row<P, P>] = &[
 /// A write by scoreboard after a write of fixed latency.
 const WAW_VARIABLE: u8 = 6;
 
-/// The same where it is another number.
+/// Exceptions to the scoreboard write distance.
 const WAW_VARIABLE_OF: &[(P, Cell)] = &[
     (P::Alu, observed(6)),
     (P::Fma, observed(6)),
@@ -590,7 +590,7 @@ const WAW_VARIABLE_OF: &[(P, Cell)] = &[
     (P::AluPredicate, observed(7)),
 ];
 
-/// Write after read, both of fixed latency. What was seen too seldom here is taken from sm_90, whose units are alike.
+/// Write after read, both of fixed latency. Pairs that are rare here are taken from sm_90, whose units are alike.
 const WAR: &[(C, P, Cell)] = &[
     (C::Alu, P::Alu, observed(1)),
     (C::Alu, P::Fma, observed(1)),
@@ -755,7 +755,7 @@ const WAR: &[(C, P, Cell)] = &[
     (C::UniformPredicate, P::UniformPredicate, observed(2)),
 ];
 
-/// What an unlisted pair of [`WAR`] takes.
+/// The distance of an unlisted pair of [`WAR`].
 const WAR_DEFAULT: u8 = 2;
 
 /// Write by scoreboard after a read of fixed latency.
@@ -797,17 +797,17 @@ pub const TIMING: Timing = Timing {
         Class::Double,
         Class::ToUniform,
     ],
-    // Four-bit integers of this shape take one step; sm_90 has none.
+    // Four-bit integer MMAs of this shape take one step; sm_90 has none.
     classes: &[
         (Op::IMMA, &[Mod::_16832, Mod::S4], Class::MatrixOneInteger),
         (Op::IMMA, &[Mod::_16832, Mod::U4], Class::MatrixOneInteger),
     ],
-    // The least ever seen on these opcodes; they ask for five from sm_90 on.
+    // The minimum ever seen for these opcodes; from sm_90 on they need five.
     stalls: &[(Op::WARPSYNC, 1), (Op::BMOV, 1), (Op::BREAK, 1), (Op::NANOSLEEP, 1), (Op::YIELD, 1)],
     class_stalls: &[],
     guarded_stalls: &[(Op::CALL, 1)],
-    // Observed in loops of one product: round them, 20 to 23 cycles of stalls where straight code keeps 24. A branch stalls 5
-    // there if no more than 9 cycles are left at its issue, and all that are left otherwise.
+    // Observed in loops of one MMA: around the loop 20 to 23 cycles of stalls, where straight-line code keeps 24. A
+    // branch stalls 5 there if at most 9 cycles are left at its issue, and all remaining ones otherwise.
     jump_to_product: 9,
     barrier_reads_memory: true,
     // The observed spacing of two instructions of the same opcode, back to back.

@@ -1,6 +1,6 @@
-//! Latencies of sm_87. Behind the entry of a kernel ptxas writes the code of sm_80, bit by bit, for most kernels; where it
-//! differs, single-precision arithmetic is issued as often as on sm_86. `observed`: the least distance that ptxas left
-//! between such a pair in the code of real kernels; `inferred`: that of sm_86.
+//! Latencies of sm_87. After the kernel entry ptxas emits the code of sm_80, bit for bit, for most kernels; where it
+//! differs, f32 arithmetic issues at the rate of sm_86. `observed`: the minimum distance that ptxas left between such
+//! a pair in the code of real kernels; `inferred`: that of sm_86.
 
 use super::{sm_80, sm_89};
 use crate::group::{Consumer as C, Producer as P};

@@ -1,6 +1,6 @@
-//! Latencies of sm_89, and of sm_86 and sm_88, for which ptxas writes the same code bit by bit: what differs from sm_80.
-//! `observed`: the least distance that ptxas left between such a pair, for the slowest opcode of the group that was seen
-//! often; `inferred`: that of sm_90, whose units are alike; `unseen`: seen on sm_80, but not often enough here.
+//! Latencies of sm_89, and of sm_86 and sm_88, for which ptxas emits the same code bit for bit: differences from
+//! sm_80. `observed`: the minimum distance that ptxas left between such a pair, for the slowest frequent opcode of
+//! the group; `inferred`: that of sm_90, whose units are alike; `unseen`: seen on sm_80, but not often enough here.
 
 use super::sm_80;
 use crate::Class;

@@ -1,6 +1,6 @@
-//! Distances of sm_90. `observed`: the least distance ever left by a mature compiler between such a pair, so that
-//! using it is at least as safe; `published`: from tables that other open compilers state; `inferred`: follows from
-//! an observed neighbour (same unit, same slot).
+//! Distances of sm_90. `observed`: the minimum distance that ptxas ever left between such a pair, so that using it is
+//! at least as safe; `published`: from tables of other open compilers; `inferred`: follows from an observed neighbour
+//! (same unit, same slot).
 
 use crate::Class;
 use crate::group::{Consumer as C, Producer as P};
@@ -442,13 +442,14 @@ const RAW: &[Row<P, C>] = &[
             (C::ConstantIndex, inferred(22)),
         ],
     ),
-    // A warp-group multiply is waited for by WARPGROUP.DEPBAR; only the chain of accumulators runs on distance.
+    // A `wgmma` is waited for by `WARPGROUP.DEPBAR`; only the accumulator chain relies on distance.
     Row::new(P::Group, 4, &[(C::Group, inferred(4)), (C::GroupAccumulator, observed(3))]),
     Row::new(P::OtherGeneral, 13, &[]),
-    // A guard is read where instructions issue, before any unit is chosen: 13 (14 from the 64-bit floating unit) is the
-    // least distance seen for guards of integer, multiply-add, 64-bit floating, memory and special operations, and of
-    // the branch unit for `BRA` (3,652 pairs), `EXIT` (478) and `BREAK` (42). `NANOSLEEP`, `BPT` and `WARPSYNC` are never
-    // guarded in mature code, which branches round them at the same 13: that they need no more is inferred.
+    // A guard is read where instructions issue, before any unit is chosen: 13 (14 from the 64-bit floating-point
+    // unit) is the minimum distance seen for guards of integer, multiply-add, 64-bit floating-point, memory and
+    // special operations, and of the branch unit for `BRA` (3,652 pairs), `EXIT` (478) and `BREAK` (42). `NANOSLEEP`,
+    // `BPT` and `WARPSYNC` are never guarded in ptxas code, which branches around them at the same 13: that they need
+    // no more is inferred.
     Row::new(
         P::AluPredicate,
         13,
@@ -590,7 +591,7 @@ const RAW: &[Row<P, C>] = &[
             (C::ControlUniformPredicate, published(9)),
         ],
     ),
-    // A guard of a copy engine is read one cycle later than others.
+    // The guard of a copy engine instruction is read one cycle later than others.
     Row::new(
         P::UniformVotePredicate,
         11,
@@ -605,7 +606,7 @@ const RAW: &[Row<P, C>] = &[
     Row::new(P::OtherUniformPredicate, 13, &[]),
 ];
 
-/// Write after write, the first writer of fixed latency: first writer, then second writers. What is not listed takes
+/// Write after write, the first writer of fixed latency: first writer, then second writers. An unlisted pair takes
 /// the longest latency of the first writer and counts as guessed.
 const WAW: &[Row<P, P>] = &[
     Row::new(
@@ -811,7 +812,7 @@ const WAW: &[Row<P, P>] = &[
             (P::MatrixOne, observed(16)),
         ],
     ),
-    // The first of two shapes may still be under way when the shorter second one is issued: 11 is 24 less 13.
+    // The first of two shapes may still be in flight when the shorter second one is issued: 11 is 24 less 13.
     Row::new(
         P::MatrixTwo,
         28,
@@ -904,12 +905,12 @@ const WAW: &[Row<P, P>] = &[
     Row::new(P::OtherUniformPredicate, 13, &[]),
 ];
 
-/// Write after write when the second writer reports by scoreboard: observed for every fixed class of short
-/// latency; what takes longer than this takes its longest latency.
+/// Write after write when the second writer reports by scoreboard: observed for every fixed class of short latency;
+/// slower classes take their longest latency.
 const WAW_VARIABLE: u8 = 6;
 
-/// The same where it is not what the rule above gives: a matrix result is done for a load one cycle before the integer
-/// unit could read it.
+/// Exceptions to the rule above: a matrix result is complete for a load one cycle before the integer unit could read
+/// it.
 const WAW_VARIABLE_OF: &[(P, Cell)] = &[
     (P::HalfToSingle, observed(7)),
     (P::HalfMma, observed(10)),
@@ -919,8 +920,8 @@ const WAW_VARIABLE_OF: &[(P, Cell)] = &[
     (P::MatrixTwo, observed(23)),
 ];
 
-/// Write after read, the reader of fixed latency: reader, then writers. What is not listed takes 2. The sources of a
-/// matrix multiply in two steps are read for a long time; nothing but a write by scoreboard is later than that.
+/// Write after read, the reader of fixed latency: reader, then writers. Unlisted pairs take 2. The sources of an MMA
+/// in two steps are read for a long time; only a scoreboard write is later than that.
 const WAR: &[(C, P, Cell)] = &[
     (C::Alu, P::Fma, observed(1)),
     (C::Alu, P::Dual, observed(1)),
@@ -1059,7 +1060,7 @@ const WAR: &[(C, P, Cell)] = &[
     (C::UniformPredicate, P::UniformPredicate, observed(2)),
 ];
 
-/// What an unlisted pair of [`WAR`] takes.
+/// The distance of an unlisted pair of [`WAR`].
 const WAR_DEFAULT: u8 = 2;
 
 /// Write by scoreboard after a fixed read, where that is not [`WAR_DEFAULT`]. A guard is read at issue.
@@ -1089,7 +1090,7 @@ pub const TIMING: Timing = Timing {
         Class::SpecialRegister,
         Class::MatrixDouble,
     ],
-    // Of a fixed latency that is longer than that of doubles: up to 12, and the longest is safe.
+    // A fixed latency longer than that of f64: up to 12, and the longest is safe.
     classes: &[(Op::CLMAD, &[], Class::Other)],
     stalls: &[],
     class_stalls: &[],

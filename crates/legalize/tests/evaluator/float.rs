@@ -1,4 +1,4 @@
-//! The floating operations of the test evaluator, by soft floats.
+//! The floating-point operations of the test evaluator, by soft floats.
 
 use oriole_ori::{Instruction, SourceKind};
 use oriole_sass::{Mod, Op};
@@ -22,7 +22,7 @@ fn flush(bits: u32, ftz: bool) -> u32 {
     if ftz && bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
 }
 
-/// NaN results of the machine are one pattern.
+/// NaN results of the hardware have one bit pattern.
 fn tidy32(value: Single, ftz: bool) -> u32 {
     if value.is_nan() { 0x7fff_ffff } else { flush(value.to_bits() as u32, ftz) }
 }
@@ -95,7 +95,8 @@ pub fn compute(
             vec![(0, 0, u32::from(joined.0)), (1, 0, u32::from(joined.1))]
         }
         Op::MUFU => {
-            // Two units of the root are within the 2^-22.9 that is promised; of high words as many as the expansions trust.
+            // Two units of the root are within the 2^-22.9 that is promised; of high words as many as the expansions
+            // trust.
             let mufu_error = match () {
                 () if has(Mod::RCP64H) || has(Mod::RSQ64H) => 2 * mufu_error.signum(),
                 () if has(Mod::RSQ) => 2 * mufu_error,
@@ -110,7 +111,7 @@ pub fn compute(
                 }
             };
             let word = if has(Mod::RCP64H) || has(Mod::RSQ64H) {
-                // High word of an f64 to high word; the error spoils the bits after the first twenty.
+                // High word of an f64 to high word; the error affects the bits after the first twenty.
                 let bits = u64::from({
                     let mut high = raw(0, 0);
                     if src(0).absolute {
@@ -258,8 +259,8 @@ fn float_compare(mods: &oriole_sass::Mods, order: Option<std::cmp::Ordering>) ->
     }
 }
 
-/// What a division by reciprocal and residual asks of its operands, so that whatever stands between them is normal. The
-/// machine's own check has no published meaning; it guards just these steps.
+/// The operand range of a division by reciprocal and residual, in which all intermediate values are normal. The
+/// hardware check has no published definition; it guards exactly these steps.
 fn is_out_of_range(a: u32, b: u32) -> bool {
     let exponent = |bits: u32| (bits >> 23 & 0xff) as i32 - 127;
     let (a, b) = (exponent(a), exponent(b));

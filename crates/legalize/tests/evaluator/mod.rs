@@ -1,8 +1,8 @@
 //! An evaluator of Ori for tests: runs the lanes of one warp through a function, with convergence barriers.
 //!
-//! It is written from the meaning of the operations, apart from any pass. What it does not know panics, so that no test
-//! passes by luck. Floating operations go through soft floats; `MUFU` gives results that are off by a chosen error, so
-//! that refinements are tested against the worst that the hardware may give.
+//! It follows the definition of the operations, independent of any pass. It panics on unknown operations, so that no
+//! test passes by luck. Floating-point operations use soft floats; `MUFU` gives results that are off by a chosen
+//! error, so that refinements are tested against the worst case of the hardware.
 
 pub mod float;
 
@@ -14,14 +14,14 @@ use oriole_sass::{Mod, Op, Symbol};
 use std::collections::BTreeMap;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// What the function reads from outside, and how the hardware's freedom is used.
+/// External inputs of the function, and choices where the hardware has freedom.
 #[derive(Clone)]
 pub struct World {
     /// Words of constant bank 0 by byte offset.
     pub constants: BTreeMap<i32, u32>,
-    /// Error of `MUFU` as a part of what is trusted, -1, 0 or 1: units of the last place for f32, 16 for f64 high words.
+    /// Error of `MUFU` as a multiple of its bound, -1, 0 or 1: ulps for f32, 16 ulps for f64 high words.
     pub mufu_error: i32,
-    /// Words that the function is given.
+    /// Arguments of the function.
     pub arguments: Vec<u32>,
     /// The code of the routines that it calls.
     pub routine: fn(&str) -> &'static Function,
@@ -31,9 +31,9 @@ pub struct World {
     pub fuel: usize,
     /// Lanes of the warp.
     pub lanes: usize,
-    /// For each block whether the whole warp must be in it; `None` checks nothing.
+    /// For each block whether the whole warp must execute it; `None` checks nothing.
     pub uniform_blocks: Option<TiVec<BlockId, bool>>,
-    /// For each value whether all lanes must hold the same; `None` checks nothing.
+    /// For each value whether all lanes must have the same; `None` checks nothing.
     pub uniform_values: Option<TiVec<Value, bool>>,
 }
 
@@ -53,14 +53,14 @@ impl Default for World {
     }
 }
 
-/// What a run left behind.
+/// Result of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// Stores of each lane in order: address, word.
     pub stores: Vec<Vec<(u64, u32)>>,
     /// Words that a `Return` gave, for each lane.
     pub returned: Vec<Vec<u32>>,
-    /// True if every lane came to its end.
+    /// True if every lane ended.
     pub ended: bool,
 }
 
@@ -118,7 +118,7 @@ impl Machine<'_> {
         let mut fuel = self.world.fuel;
         let mut seed = self.world.schedule | 1;
         while fuel > 0 {
-            // A group is the set of running lanes at one place; lanes that part never join but at a barrier, which
+            // A group is the set of running lanes at one place; divergent lanes reconverge only at a barrier, which
             // is stricter than the hardware.
             let mut groups: Vec<Vec<usize>> = Vec::new();
             for lane in 0..self.lanes.len() {
@@ -171,7 +171,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Barriers whose lanes have all arrived or ended let them go on.
+    /// Releases barriers whose lanes have all arrived or ended.
     fn release(&mut self) {
         let mut freed = Vec::new();
         for (&barrier, members) in &self.barriers {
@@ -222,9 +222,9 @@ impl Machine<'_> {
         if let Some(uniform) = &self.world.uniform_blocks
             && uniform[id]
             && !is_bare_exit(function, id)
-            // Waiting is how lanes come together.
+            // Lanes reconverge by waiting.
             && function.block(id).instructions.get(index).is_some_and(|i| i.opcode != Op::BSYNC.into())
-            // After a branch of the block only its other side is left.
+            // After a branch of the block only its other side remains.
             && !function.block(id).instructions[..index].iter().any(|i| i.opcode == Op::BRA.into())
         {
             for (lane, state) in self.lanes.iter().enumerate() {
@@ -433,8 +433,8 @@ impl Machine<'_> {
         }
     }
 
-    /// One word of a source with its complement; negation and magnitude are the operation's business, as they depend
-    /// on the type.
+    /// One word of a source with its complement; negation and magnitude are left to the operation, as they depend on
+    /// the type.
     fn read(&self, lane: usize, source: &Source, part: usize) -> u32 {
         let values = &self.lanes[lane].values;
         match &source.kind {
@@ -494,7 +494,7 @@ fn compute(instruction: &Instruction, raw: &dyn Fn(usize, usize) -> u32, mufu_er
     let wide = |i: usize| {
         let high = match &src(i).kind {
             SourceKind::Zero(_) => 0,
-            // An integer immediate of a 64-bit operation is extended with its sign.
+            // An integer immediate of a 64-bit operation is sign-extended.
             SourceKind::Imm(bits) => ((*bits as i32) >> 31) as u32,
             _ => raw(i, 1),
         };

@@ -1,4 +1,4 @@
-//! Integers, floating-point numbers, conversions, selection.
+//! Integers, floating-point arithmetic, conversions, selection.
 
 use crate::{check, lowered_for};
 use expect_test::expect;
@@ -552,7 +552,7 @@ fn products_out_of_bounds() {
     );
 }
 
-/// Sums and extremes of packed 16-bit integers where the chip has neither `VIADD` nor `VIMNMX`.
+/// Packed 16-bit add, min and max where the chip has neither `VIADD` nor `VIMNMX`.
 #[test]
 fn packed_integers_one_by_one() {
     let text = ".version 9.0\n.target sm_110\n.address_size 64\n\

@@ -1,4 +1,4 @@
-//! What Blackwell added beside tensor memory.
+//! Additions of Blackwell besides tensor memory.
 
 use crate::lowered_for;
 use expect_test::{Expect, expect};

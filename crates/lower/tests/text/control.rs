@@ -307,12 +307,12 @@ fn register_counts_that_change() {
           EXIT ; 2
     "#]]
     .assert_eq(&text);
-    // Nobody knows with how many it starts: the number of threads alone does not say it.
+    // The initial register count is unknown: the thread count alone does not determine it.
     for bounds in ["", ".maxntid 384, 1, 1", ".reqntid 256, 1, 1", ".minnctapersm 1"] {
         let text = lowered(&kernel(bounds));
         assert!(!text.contains("USETMAXREG") && text.contains("EXIT"), "{bounds}: {text}");
     }
-    // Nobody starts with more than the most that a part asks for, nor with more than fit.
+    // No thread starts with more than the largest request, nor with more than fit.
     for (bounds, registers) in [
         (".maxntid 128, 1, 1 .minnctapersm 1", 232),
         (".reqntid 256, 1, 1 .minnctapersm 2", 128),

@@ -1,9 +1,10 @@
-//! Copies that go on by themselves, and the barrier objects that tell of their end.
+//! Asynchronous copies, and the mbarriers that signal their completion.
 
 use crate::{check, lowered};
 use expect_test::expect;
 
-/// No uniform register holds a descriptor beside calls, and the copy has no form without the width of its address.
+/// No uniform register holds a descriptor in a function with calls, and the copy has no form without the width of its
+/// address.
 #[test]
 fn copies_to_shared_memory_beside_calls() {
     check(
@@ -152,7 +153,7 @@ fn barrier_objects() {
     );
 }
 
-/// Lanes with amounts of their own have them in a block that they take turns at; one amount for all needs no turns.
+/// Lanes with different amounts execute a waterfall loop; one amount for all needs none.
 #[test]
 fn shares_of_arrivals() {
     check(
@@ -319,8 +320,8 @@ fn lanes_take_turns_unless_one_is_elected() {
     );
 }
 
-/// The zero that an election starts from may be in a register that gets something else behind, and the mask of the lanes too:
-/// so it is where a library writes the election down.
+/// The zero that an election starts from may be in a register that is overwritten later, and the lane mask too: a
+/// library writes its election like that.
 #[test]
 fn an_election_starts_from_what_was_written_last() {
     let elections = |zero: &str, mask: &str| {
@@ -343,7 +344,8 @@ fn an_election_starts_from_what_was_written_last() {
     assert_eq!(elections("0", "0xffff"), 2, "half of the lanes do not wait");
 }
 
-/// An election in another block counts where the whole warp has held it together: no lane has its outcome from another time.
+/// An election in another block counts if the whole warp executed it together: no lane has an outcome from another
+/// time.
 #[test]
 fn an_election_counts_behind_its_block() {
     let looped = |before: &str, zero: &str, after: &str| {
@@ -448,7 +450,7 @@ fn boxes_of_tensors() {
     );
 }
 
-/// The words of the last types are other ones than their numbers. As in the code of other compilers.
+/// The encodings of the last types are not their indices. As ptxas has them.
 #[test]
 fn element_types_of_tensor_maps() {
     check(

@@ -1,5 +1,5 @@
-//! Small PTX to Ori text, a file for each family of instructions. The helpers are here; `UPDATE_EXPECT=1` rewrites what is
-//! expected. `forms` lowers everything. One program, so that it is linked once.
+//! Small PTX to Ori text, a file for each family of instructions. The helpers are here; `UPDATE_EXPECT=1` rewrites
+//! the expected text. `forms` lowers everything. One test program, so that it is linked once.
 
 mod arithmetic;
 mod blackwell;
@@ -38,7 +38,7 @@ fn lowered(text: &str) -> String {
     lowered_for(Chip::SM_90A, text)
 }
 
-/// The same for another chip.
+/// [`lowered`] for another chip.
 fn lowered_for(chip: Chip, text: &str) -> String {
     let module = resolve_module(text);
     if module.has_errors() {

@@ -1,4 +1,4 @@
-//! Products of matrices in registers, by warps and groups of warps.
+//! Matrix multiplies in registers, by warps and warp groups.
 
 use crate::{check, lowered_for};
 use expect_test::expect;
@@ -97,7 +97,7 @@ fn products_that_the_machine_lacks() {
     );
 }
 
-/// Products of four-bit numbers are one instruction each where the chip has them.
+/// Four-bit integer multiplies are one instruction each where the chip has it.
 #[test]
 fn products_of_nibbles() {
     let text = ".version 8.0\n.target sm_80\n.address_size 64\n\

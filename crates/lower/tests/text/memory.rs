@@ -39,8 +39,8 @@ fn parameters_and_global_memory() {
     );
 }
 
-/// An old value that nothing reads is not asked for, unless what acquires waits for it; one that is added to a word of shared memory
-/// is counted.
+/// An unread old value is not requested, unless an acquire waits for it; an unread increment of a shared-memory word
+/// uses the counting form.
 #[test]
 fn old_values_that_nothing_reads() {
     check(

@@ -1,4 +1,4 @@
-//! What PTX 9.1 to 9.5 added.
+//! Additions of PTX 9.1 to 9.5.
 
 use crate::lowered_for;
 use expect_test::{Expect, expect};

@@ -1,4 +1,4 @@
-//! Tensor memory and the products in it.
+//! Tensor memory and its MMAs.
 
 use crate::lowered_for;
 use expect_test::{Expect, expect};

@@ -3,7 +3,7 @@
 use crate::{check, lowered};
 use expect_test::expect;
 
-/// No place in memory is behind a variable or parameter of an opaque type.
+/// A variable or parameter of an opaque type has no memory.
 #[test]
 fn textures_have_no_address() {
     for (parameter, value, name) in [("", "g+4", "g"), (".param .texref t", "t+4", "t")] {
@@ -16,7 +16,7 @@ fn textures_have_no_address() {
     }
 }
 
-/// The handle of a variable: the index of its header, and a bit for what it names.
+/// The handle of a variable: the index of its header, and a bit for its kind.
 #[test]
 fn handles_of_variables_are_values() {
     let text = ".version 8.6\n.target sm_90, texmode_independent\n.address_size 64\n.global .texref t;\n\
@@ -49,7 +49,7 @@ fn handles_of_variables_are_values() {
     .assert_eq(&lowered(text));
 }
 
-/// A parameter of an opaque type has no bytes among the parameters, and a slot like that of a variable.
+/// A parameter of an opaque type has no bytes among the parameters, but a slot like that of a variable.
 #[test]
 fn opaque_parameters_have_headers() {
     let text = ".version 8.6\n.target sm_90\n.address_size 64\n\

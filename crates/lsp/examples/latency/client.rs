@@ -11,10 +11,10 @@ use crate::module::Edit;
 use crate::processor;
 use crate::times::Times;
 
-/// The threads that a keystroke's diagnostics come from: the one that reads messages and those that answer at once.
+/// The threads on the path of a keystroke's diagnostics: the message reader and the threads for urgent requests.
 const PATH: [&str; 2] = ["lsp-main", "lsp-urgent"];
 
-/// The threads that fresh code comes from; all other kernels are compiled by one of another name.
+/// The threads on the path of fresh code; all other kernels are compiled by a thread of another name.
 const BUILDING: [&str; 3] = ["lsp-main", "lsp-workshop", "lsp-building"];
 
 /// A server in this process and the client's end of it.
@@ -48,7 +48,7 @@ impl Client {
         self.connection.sender.send(message.into()).expect("the server listens");
     }
 
-    /// Sends a request and gives its number.
+    /// Sends a request and returns its id.
     pub fn ask(&mut self, method: &str, params: Value) -> RequestId {
         self.last += 1;
         let id = RequestId::from(self.last);
@@ -88,7 +88,7 @@ impl Client {
         None
     }
 
-    /// Asks and waits; asked again while the text is said to have changed.
+    /// Sends a request and waits; repeats it while the server reports that the text has changed.
     pub fn answer(&mut self, method: &str, params: Value) -> Value {
         loop {
             let id = self.ask(method, params.clone());
@@ -142,7 +142,7 @@ impl Client {
         self.tell("textDocument/didChange", json!({ "textDocument": document, "contentChanges": changes }));
     }
 
-    /// Notes how long something took, and how long threads of these names ran for it.
+    /// Records how long something took, and the CPU time of threads of these names.
     fn measured<T>(&mut self, threads: &[&str], times: &mut Times, act: impl FnOnce(&mut Client) -> T) -> T {
         let (since, before) = (Instant::now(), processor::time_of(threads));
         let value = act(self);
@@ -152,7 +152,7 @@ impl Client {
         value
     }
 
-    /// Sends an edit, waits for its diagnostics, notes how long that took.
+    /// Sends an edit, waits for its diagnostics, records how long that took.
     pub fn edit(&mut self, uri: &str, edit: &Edit, times: &mut Times) -> usize {
         self.measured(&PATH, times, |client| {
             client.send(uri, edit);
@@ -160,12 +160,12 @@ impl Client {
         })
     }
 
-    /// Asks, waits, notes how long that took.
+    /// Sends a request, waits, records how long that took.
     pub fn timed(&mut self, method: &str, params: Value, times: &mut Times) -> Value {
         self.measured(&PATH, times, |client| client.answer(method, params))
     }
 
-    /// Sends an edit, asks for code, notes how long that took.
+    /// Sends an edit, requests code, records how long that took.
     pub fn code(&mut self, uri: &str, edit: &Edit, asked: &Value, times: &mut Times) -> Value {
         self.measured(&BUILDING, times, |client| {
             client.send(uri, edit);

@@ -1,9 +1,9 @@
-//! The mix of edits: what people type, each with what takes it back, so that the text is the first one again.
+//! The mix of edits of a typist, each with its inverse, so that the original text comes back.
 
 use crate::module::{Change, Edit, Module, kernel};
 
-/// A kind of edit: its name, how often it comes among a hundred, and how it is made at a statement of a kernel. What it
-/// gives is sent one after the other.
+/// A kind of edit: its name, its frequency in percent, and the function that makes it at a statement of a kernel. The
+/// resulting edits are sent one after the other.
 pub struct Kind {
     pub name: &'static str,
     pub weight: usize,
@@ -11,7 +11,7 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// The edits, at a line of a statement; `number` makes names differ.
+    /// The edits, at a line of a statement; `number` makes names unique.
     pub fn make(&self, module: &Module, line: usize, number: usize) -> Vec<Edit> {
         (self.make)(module, line, number)
     }
@@ -21,7 +21,7 @@ fn edit(start: (usize, usize), end: (usize, usize), text: impl Into<String>) -> 
     Edit { changes: vec![Change { start, end, text: text.into() }] }
 }
 
-/// Types a text letter by letter at a place in a line and takes it away at once.
+/// Types a text letter by letter at a place in a line and then deletes it.
 fn typed(line: usize, column: usize, text: &str) -> Vec<Edit> {
     let letter = |(at, letter): (usize, char)| edit((line, column + at), (line, column + at), letter);
     let mut edits: Vec<Edit> = text.chars().enumerate().map(letter).collect();
@@ -40,7 +40,7 @@ pub const KINDS: [Kind; 12] = [
         name: "an operand",
         weight: 24,
         make: |module, line, _| {
-            // One more digit of a constant, or behind anything else a space, which no statement minds.
+            // One more digit of a constant, or after anything else a space, which no statement minds.
             let column = module.lines[line].trim_end().len() - 1;
             let digit = module.lines[line].as_bytes()[column - 1].is_ascii_digit();
             vec![
@@ -84,7 +84,7 @@ pub const KINDS: [Kind; 12] = [
         name: "a rename",
         weight: 6,
         make: |_, line, number| {
-            // A label and the branch that names it, there and back: both places are one message.
+            // A label and the branch to it, renamed and renamed back: both places are one message.
             let place = (line, 0);
             let label = format!("label_{number}:\n    bra label_{number};\n");
             let name = |from: usize, to: &str| Edit {
@@ -167,7 +167,7 @@ pub const KINDS: [Kind; 12] = [
     },
 ];
 
-/// A kernel of so many lines pasted above another one, and cut out again.
+/// A kernel of many lines is pasted above another one, and cut out again.
 fn pasted(module: &Module, line: usize, number: usize, lines: usize) -> Vec<Edit> {
     let head = above(module, line, ".entry");
     let text = kernel(&format!("pasted{number}"), number, lines).join("\n") + "\n";
@@ -175,7 +175,7 @@ fn pasted(module: &Module, line: usize, number: usize, lines: usize) -> Vec<Edit
     vec![edit((head, 0), (head, 0), text), edit((head, 0), (head + count, 0), "")]
 }
 
-/// A row of numbers that look random and are the same each time.
+/// A deterministic sequence of pseudo-random numbers.
 pub struct Random(u64);
 
 impl Random {

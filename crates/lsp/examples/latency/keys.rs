@@ -37,8 +37,8 @@ pub fn measure(module: &Module) {
             let line = lines[random.below(lines.len())];
             let kind = random.kind();
             if busy {
-                // Everybody's code is asked for, and the edit comes some time into that. The level changes before all of it
-                // is there, so that there is always work.
+                // All code is requested, and the edit comes some time into that. The level changes before the compile
+                // is done, so that there is always work.
                 if number % 20 == 0 {
                     let level = 1 + number / 20 % 3;
                     client

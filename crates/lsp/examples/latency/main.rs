@@ -1,14 +1,14 @@
-//! What a person at the editor waits for, measured over the protocol on one generated file, or on files that are named.
+//! Latencies of an editor, measured over the protocol on one generated file, or on given files.
 //!
 //!     cargo run --release -p oriole-lsp --example latency [keys] [sass] [typing] [memory] [FILE.ptx ...]
 //!
-//! `keys`: from the message of a change to the diagnostics of that version, over a mix of edits, with completion and hover;
-//! all kernels are being compiled meanwhile. `sass`: to the fresh code of the kernel that was changed, as a curve over its
-//! size, beside an outside compiler if `ORIOLE_ORACLE` names its folder. `typing`: half a minute of steady typing.
-//! `memory`: what the server holds after thousands of edits. Without a word all of them.
+//! `keys`: from the message of a change to the diagnostics of that version, over a mix of edits, with completion and
+//! hover; all kernels are compiled meanwhile. `sass`: to the fresh code of the changed kernel, as a curve over its
+//! size, compared with ptxas if `ORIOLE_ORACLE` names its folder. `typing`: half a minute of steady typing. `memory`:
+//! the memory of the server after thousands of edits. Without a word all of them.
 //!
-//! Two times are printed. The processor's time is that of the threads a request runs on, which on Linux the system tells
-//! thread by thread; the wall's time has in it what else the machine does, the compiling of all kernels above all.
+//! Two times are printed. CPU time is that of the threads that a request runs on, which Linux reports thread by thread;
+//! wall time includes all other work of the computer, above all the compile of all kernels.
 
 mod client;
 mod edits;

@@ -1,4 +1,4 @@
-//! What the server holds after all kernels are compiled, and after thousands of edits.
+//! The memory of the server after all kernels are compiled, and after thousands of edits.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::times::Times;
 const URI: &str = "file:///w/large.ptx";
 const OTHER: &str = "file:///w/other.ptx";
 
-/// Compiles everything, prints what is held, gives the bytes: of the process, and of what the database counts.
+/// Compiles everything, prints the memory, returns the bytes: of the process, and as counted by the database.
 fn held(client: &mut Client, what: &str, rows: usize) -> (u64, u64) {
     client.answer("ptx/kernelStats", json!({ "textDocument": { "uri": URI } }));
     let usage = client.answer("ptx/memoryUsage", json!({}));
@@ -41,7 +41,7 @@ pub fn measure(module: &Module) {
     let mut random = Random::new(3);
     let mut done = 0;
     let mut times = Times::default();
-    // What edits fill once, as caches with a bound and free memory between allocations, is no growth.
+    // Memory that edits fill once, as bounded caches and free memory between allocations, is not growth.
     for (goal, rows) in [(200, 0), (2_000, 0), (10_000, 24)] {
         while done < goal {
             let (_, lines) = &kernels[random.below(kernels.len())];

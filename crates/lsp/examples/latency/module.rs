@@ -1,4 +1,4 @@
-//! The text that is typed into: generated, or read from a file. Places are lines and columns; everything is ASCII.
+//! The edited text: generated, or read from a file. Places are lines and columns; everything is ASCII.
 
 /// A part of the text that is replaced.
 #[derive(Clone, Debug)]
@@ -8,7 +8,7 @@ pub struct Change {
     pub text: String,
 }
 
-/// Changes that are sent together, each in the text that the ones before it left.
+/// Changes that are sent together, each relative to the text after the ones before it.
 #[derive(Clone, Debug)]
 pub struct Edit {
     pub changes: Vec<Change>,
@@ -21,7 +21,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// Kernels that differ in their constants, of so many lines each.
+    /// A module of `kernels` kernels that differ in their constants, of `lines` lines each.
     pub fn generated(kernels: usize, lines: usize) -> Module {
         let mut text = vec![
             ".version 8.0",
@@ -48,7 +48,7 @@ impl Module {
         self.lines.join("\n")
     }
 
-    /// Of each kernel its name and the lines of its statements: those that end in a semicolon and are no directive.
+    /// The name of each kernel and the lines of its statements: those that end in a semicolon and are not a directive.
     pub fn kernels(&self) -> Vec<(String, Vec<usize>)> {
         let mut kernels: Vec<(String, Vec<usize>)> = Vec::new();
         let mut inside = false;
@@ -74,7 +74,7 @@ impl Module {
     }
 }
 
-/// A kernel of so many lines whose values are all used: loads, arithmetic, choices, stores and a loop here and there.
+/// A kernel of about `lines` lines whose values are all used: loads, arithmetic, selects, stores and some loops.
 pub fn kernel(name: &str, seed: usize, lines: usize) -> Vec<String> {
     let mut text = vec![
         String::new(),

@@ -1,8 +1,8 @@
-//! The processor's time of threads, by their names.
+//! CPU time of threads, by their names.
 
 use std::time::Duration;
 
-/// The time that threads of these names have run so far; nothing where the system does not tell.
+/// The CPU time of threads of these names so far; `None` where the system does not report it.
 pub fn time_of(names: &[&str]) -> Option<Duration> {
     let mut sum = None;
     for task in std::fs::read_dir("/proc/self/task").ok()?.flatten() {
@@ -17,7 +17,7 @@ pub fn time_of(names: &[&str]) -> Option<Duration> {
     sum
 }
 
-/// What the system says this process holds, in bytes.
+/// The resident memory of this process as the system reports it, in bytes.
 pub fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;

@@ -1,4 +1,4 @@
-//! From a keystroke to the fresh code of the kernel that it changed, where code is shown already.
+//! From a keystroke to the fresh code of the changed kernel, where code is shown already.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +13,7 @@ use crate::times::Times;
 
 const URI: &str = "file:///w/large.ptx";
 
-/// The time of an outside compiler for a text, the best of three; nothing where there is none.
+/// The time of ptxas for a text, the best of three; `None` if it is not installed.
 fn outside(text: &str) -> Option<Duration> {
     let program = Path::new(&std::env::var_os("ORIOLE_ORACLE")?).join("ptxas");
     let folder = std::env::temp_dir().join(format!("oriole-latency-{}", std::process::id()));
@@ -38,7 +38,7 @@ fn outside(text: &str) -> Option<Duration> {
     best
 }
 
-/// Edits a kernel and asks for its code, so many times. Gives the number of instructions.
+/// Edits a kernel and requests its code, `count` times. Returns the number of instructions.
 fn rounds(
     client: &mut Client,
     module: &Module,
@@ -50,11 +50,11 @@ fn rounds(
     let mut random = Random::new(7);
     let mut instructions = 0;
     let asked = json!({ "textDocument": { "uri": URI }, "kernel": name });
-    // The code is beside the text before the first keystroke; what opening a file costs is no keystroke's.
+    // The code is shown before the first keystroke: the cost of opening a file is not part of the latency.
     client.answer("ptx/viewSass", asked.clone());
     for number in 0..count {
         let line = lines[random.below(lines.len())];
-        // One statement more, of a kind that every kernel compiles with; then it goes again.
+        // An added statement, of a kind that compiles in every kernel; then it is removed.
         for edit in KINDS[1].make(module, line, number) {
             client.compile_all(URI);
             std::thread::sleep(Duration::from_millis(1 + random.below(20) as u64));
@@ -80,7 +80,7 @@ pub fn curve() {
         let mut client = Client::start();
         client.open(URI, &module.text());
         let mut times = Times::default();
-        // Two times a round: of a hundred rounds and more the hundredth part means something.
+        // Two times a round: a 99th percentile needs a hundred rounds or more.
         let count = match size {
             0..=400 => 100,
             401..=1500 => 50,
@@ -100,7 +100,7 @@ fn print(lines: usize, instructions: usize, times: &Times, alone: &str) {
     println!("{lines:>8} {instructions:>8}  {times} {outside:>12}");
 }
 
-/// The same for the largest kernel of a file.
+/// The latency for the largest kernel of a file.
 pub fn of_file(module: &Module) {
     let Some((name, lines)) = module.kernels().into_iter().max_by_key(|kernel| kernel.1.len()) else {
         return;
@@ -114,7 +114,7 @@ pub fn of_file(module: &Module) {
     print(lines.len(), instructions, &times, &module.text());
 }
 
-/// Half a minute of typing, eight keys a second, with the code asked for after each key as a view beside the text does.
+/// Half a minute of typing, eight keys a second. The code is requested after each key, as a view next to the text does.
 pub fn typing(module: &Module) {
     const KEYS: usize = 240;
     const BETWEEN: Duration = Duration::from_millis(125);
@@ -130,7 +130,7 @@ pub fn typing(module: &Module) {
     for key in 0..KEYS {
         let at = key % (statement.len() + 1);
         let since = Instant::now();
-        // Letter by letter; then the whole line goes, and again.
+        // Letter by letter; then the whole line is deleted, and again.
         let edit = match statement[at.min(statement.len())..].chars().next() {
             Some('\n') | None if at == statement.len() => crate::module::Edit {
                 changes: vec![crate::module::Change {

@@ -20,7 +20,7 @@ impl Times {
         self.processor.extend(&other.processor);
     }
 
-    /// A line: how many, then both times.
+    /// A line: count, then both times.
     pub fn print(&self, what: &str) {
         println!("{what:<44} {:>6}  {self}", self.wall.len());
     }
@@ -33,7 +33,7 @@ impl Times {
     }
 }
 
-/// p50, p99 and the most of either time, in milliseconds.
+/// p50, p99 and maximum of either time, in milliseconds.
 impl std::fmt::Display for Times {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "{}  {}", row(&self.processor), row(&self.wall))

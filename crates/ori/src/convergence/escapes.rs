@@ -1,16 +1,16 @@
-//! Which edges lead out of a part of the dominator tree, asked in logarithmic time.
+//! Finds edges that leave a part of the dominator tree, in logarithmic time.
 //!
-//! It is here because a region of the graph is a part of the dominator tree just if no edge leaves that part, and a walk
-//! over the region for each branch takes time in the square of the blocks.
+//! It is here because a region of the graph is a part of the dominator tree exactly if no edge leaves that part, and
+//! a walk over the region of each branch is quadratic in the blocks.
 
 use crate::divergence::is_bare_exit;
 use crate::{BlockId, Cfg, Dominators, Function};
 
-/// How many targets each node of the tree keeps: one more than a question may leave out.
+/// Targets that each node of the tree keeps: one more than a query may exclude.
 const KEPT: usize = 3;
 
-/// The targets of edges whose immediate dominators are nearest to the entry: its place in the tree and the target, the
-/// lowest first, all different.
+/// Distinct edge targets whose immediate dominators are nearest to the entry: position in the tree and target, lowest
+/// position first.
 type Lowest = [(u32, u32); KEPT];
 
 const NONE: (u32, u32) = (u32::MAX, u32::MAX);
@@ -42,7 +42,7 @@ impl Escapes {
         let mut edges: Vec<(u32, (u32, u32))> = Vec::new();
         for &block in cfg.order() {
             for &target in &function.block(block).successors {
-                // Where the source is the immediate dominator, the edge stays in every part that holds the source.
+                // If the source is the immediate dominator, the edge stays in every part that contains the source.
                 if dominators.immediate(target) == Some(block) || is_bare_exit(function, target) {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! What lies between a branch and its join, and where ways from the branch meet on the way.
+//! Blocks between a branch and its join, and the meeting points of paths from the branch.
 
 use super::{Anchor, Reconvergence, below};
 use crate::BlockId;
@@ -7,10 +7,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use typed_index_collections::TiVec;
 
-/// The blocks between a branch and its join, as a part of the dominator tree: those at these places but for bare exits.
+/// The blocks between a branch and its join, as a part of the dominator tree: those at these positions except bare
+/// exits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cover {
-    /// What dominates them all.
+    /// The block that dominates all others.
     pub top: BlockId,
     /// Their places in a walk of the dominator tree.
     pub places: [std::ops::Range<u32>; 2],
@@ -54,8 +55,8 @@ impl Reconvergence<'_> {
         Some(Cover { top, places: [first..skip_from.max(first), skip_to..to] })
     }
 
-    /// The blocks between a branch and `join` by a walk, less those behind blocks of which `known` says that nothing new
-    /// lies there.
+    /// Walks the blocks between a branch and `join`. It stops after blocks for which `known` says that nothing new
+    /// follows.
     pub fn walk(
         &mut self,
         branch: BlockId,
@@ -79,9 +80,9 @@ impl Reconvergence<'_> {
         region
     }
 
-    /// Where two ways from the branch meet within a round of every loop, `join` included. From each successor goes a
-    /// label; where another label already is, the block's own name goes on. A label holds for all that its block
-    /// dominates, so that it is handed on only where that dominance ends.
+    /// Blocks where two paths from the branch meet within one iteration of every loop, `join` included. Each
+    /// successor propagates a label; a block where two labels meet propagates its own. A label is valid in all blocks
+    /// that its block dominates, so it is propagated only along dominance frontiers.
     pub fn meetings_ahead(&mut self, branch: BlockId, join: Option<BlockId>) -> Vec<BlockId> {
         let (function, cfg) = (self.function, self.cfg);
         let place = |block: BlockId| cfg.position(block).unwrap_or(u32::MAX);
@@ -105,7 +106,7 @@ impl Reconvergence<'_> {
             pending.push(Reverse((place(successor), successor)));
         }
         while let Some(Reverse((_, block))) = pending.pop() {
-            // A single path has no other one to meet.
+            // A single path meets no other one.
             if pending.is_empty() {
                 break;
             }
@@ -130,7 +131,7 @@ impl Reconvergence<'_> {
         joins
     }
 
-    /// True if the dominance of `block` ends at `end` by a way that does not lead through the join.
+    /// True if the dominance of `block` ends at `end` by a path that avoids the join.
     fn comes_before(&self, block: BlockId, end: BlockId, join: Option<BlockId>) -> bool {
         let Some(join) = join.filter(|&join| self.dominators.dominates(block, join)) else { return true };
         let ahead = self.cfg.position(end);
@@ -142,7 +143,7 @@ impl Reconvergence<'_> {
             })
     }
 
-    /// The same by a walk over all blocks between.
+    /// [`Reconvergence::meetings_ahead`] by a walk over all blocks between.
     pub(super) fn walked_ahead(&mut self, branch: BlockId, join: Option<BlockId>) -> Vec<BlockId> {
         let mut region = self.walk(branch, join, |_| false);
         let place = |block: &BlockId| self.cfg.position(*block).unwrap_or(u32::MAX);
@@ -180,7 +181,7 @@ impl Reconvergence<'_> {
         joins
     }
 
-    /// Headers of loops that go round between a branch and `join`, but for those that dominate the branch.
+    /// Headers of loops between a branch and `join`, except those that dominate the branch.
     pub fn headers_between(&mut self, branch: BlockId, join: Option<BlockId>) -> Vec<BlockId> {
         let Some(cover) = self.cover(branch, join) else {
             let cfg = self.cfg;
@@ -202,7 +203,7 @@ impl Reconvergence<'_> {
         let mut found = Vec::new();
         let mut take = |place: u32, index: usize| {
             let lap = &self.loops.loops[index];
-            // A loop round the join goes round only where it goes back before the join.
+            // A loop around the join iterates only if it goes back before the join.
             let goes_round = join.is_none_or(|join| {
                 !self.dominators.dominates(lap.header, join)
                     || lap.latches.iter().any(|&latch| !self.dominators.dominates(join, latch))

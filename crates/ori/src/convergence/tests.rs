@@ -1,14 +1,14 @@
-//! What the trees say of sites, regions and meeting points is what walks over the graph find.
+//! Compares sites, regions and meeting points from the dominator trees with those found by graph walks.
 
 use super::*;
 use crate::{Block, Guard, Instruction, Origin};
 use std::collections::BTreeSet;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// From this seed on threads also end on the way through blocks.
+/// From this seed on threads may also end inside of blocks.
 const GUARDED_EXITS: u64 = 30_000;
 
-/// A graph of a few blocks with one or two ways on from most of them; some ends are bare.
+/// A graph of a few blocks, most of them with one or two successors; some ends are bare.
 fn random(seed: u64) -> Function {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut roll = |below: u64| {
@@ -58,7 +58,7 @@ fn random(seed: u64) -> Function {
     function
 }
 
-/// The same questions answered by walks.
+/// The queries of [`Reconvergence`], answered by walks.
 struct Walks<'a> {
     function: &'a Function,
     cfg: &'a Cfg,
@@ -148,7 +148,7 @@ impl Walks<'_> {
         }
     }
 
-    /// Where labels from the successors meet in blocks taken in their order.
+    /// Blocks where labels from the successors meet, in a walk of the blocks in RPO.
     fn meetings(&self, branch: BlockId, join: Option<BlockId>) -> BTreeSet<BlockId> {
         let region = self.region(branch, join);
         let mut order: Vec<BlockId> = region.into_iter().collect();
@@ -218,7 +218,7 @@ fn what_trees_say_is_what_walks_find() {
                 let meetings: BTreeSet<BlockId> =
                     reconvergence.meetings_ahead(branch, join).into_iter().collect();
                 assert_eq!(meetings, walks.meetings(branch, join), "{told}, {join:?}");
-                // On a cycle with several entries what goes back may lead to no header of a loop.
+                // In a cycle with several entries a back edge may lead to no loop header.
                 if !walks.loops.is_irreducible() {
                     let headers = reconvergence.headers_between(branch, join).into_iter().collect();
                     assert_eq!(walks.headers(branch, join), headers, "{told}, {join:?}");

@@ -1,8 +1,9 @@
-//! Iterated dominance frontiers of the definitions of one value, found without the frontiers of each block, whose sum is
-//! quadratic in nested loops (Sreedhar and Gao, "A Linear Time Algorithm for Placing Phi-Nodes", 1995).
+//! Iterated dominance frontiers of the definitions of one value, without the frontier of each block: their total size
+//! is quadratic in nested loops (Sreedhar and Gao, "A Linear Time Algorithm for Placing Phi-Nodes", 1995).
 //!
-//! Subtrees of the dominator tree are walked, the deepest definitions first, and no block twice. Below a definition only
-//! blocks are walked where the value is live: the definition that reaches an edge is found from the last one above it.
+//! Walks subtrees of the dominator tree, the deepest definitions first, and each block at most once. Below a
+//! definition it walks only blocks where the value is live: the definition that reaches an edge is the last one above
+//! it.
 
 use std::collections::BinaryHeap;
 
@@ -25,7 +26,7 @@ pub struct IteratedFrontiers<'a> {
     walked: TiVec<BlockId, u32>,
     found: TiVec<BlockId, u32>,
     count: u32,
-    /// Definitions whose subtrees are to be walked: levels and blocks.
+    /// Definitions whose subtrees are still to be walked: levels and blocks.
     roots: BinaryHeap<(u32, BlockId)>,
     stack: Vec<BlockId>,
 }
@@ -58,7 +59,7 @@ impl<'a> IteratedFrontiers<'a> {
         }
     }
 
-    /// The blocks of the iterated frontier of `definitions` at whose top the value is live, in no particular order.
+    /// Blocks of the iterated frontier of `definitions` where the value is live-in, in no particular order.
     pub fn of(
         &mut self,
         definitions: impl IntoIterator<Item = BlockId>,
@@ -78,7 +79,7 @@ impl<'a> IteratedFrontiers<'a> {
             self.stack.push(root);
             while let Some(block) = self.stack.pop() {
                 for &join in self.joins.of(block) {
-                    // A join that lies deeper is dominated by the root.
+                    // A deeper join is dominated by the root.
                     if self.level[join] <= highest && self.found[join] != now && is_live_in(join) {
                         self.found[join] = now;
                         add(join);
@@ -102,7 +103,7 @@ mod tests {
     use crate::{Block, Function};
     use typed_index_collections::TiSlice;
 
-    /// Blocks where a value is live: backwards from uses, up to definitions. A block may use it first and define it then.
+    /// Blocks where a value is live: backwards from uses, up to definitions. A block may both use and then define it.
     fn live(
         cfg: &Cfg,
         uses: &TiSlice<BlockId, bool>,

@@ -5,7 +5,7 @@ use crate::BlockId;
 use crate::csr::Csr;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// Immediate dominators of the nodes in `order`, whose first is the root; the root and nodes outside keep `NO_BLOCK`.
+/// Immediate dominators of the nodes in `order`, root first; the root and nodes outside keep `NO_BLOCK`.
 pub(super) fn solve(
     count: usize,
     order: &[BlockId],
@@ -56,7 +56,7 @@ pub(super) fn solve(
     result
 }
 
-/// A depth-first walk: nodes by number, numbers by node, and the number of the parent of each number.
+/// A depth-first search: nodes by preorder number, numbers by node, and the parent of each number.
 struct Walk {
     nodes: Vec<BlockId>,
     numbers: TiVec<BlockId, u32>,
@@ -139,7 +139,7 @@ mod tests {
             let visit = |node: BlockId, add: &mut dyn FnMut(BlockId)| {
                 predecessors.of(node).iter().for_each(|p| add(*p))
             };
-            // A preorder will do: the iterative algorithm only takes longer.
+            // A preorder suffices: the iterative algorithm only takes longer.
             let order = Walk::new(count as usize, BlockId(0), &successors).nodes;
             let plain = |dropped: BlockId| {
                 let mut seen: TiVec<BlockId, bool> = ti_vec![false; count as usize];

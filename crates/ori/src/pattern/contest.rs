@@ -1,33 +1,33 @@
-//! Contests: one thing that can be written in several ways, where the choice needs more than one instruction or changes
-//! how many registers are needed, and is therefore made before allocation. A contest is a table of alternatives with
-//! their costs; the pass that holds it offers what each would give, and the cheapest one that is possible wins.
+//! Contests: a choice between alternative code sequences that involves more than one instruction or changes register
+//! pressure. It is therefore made before allocation. A contest is a table of alternatives with costs. The pass that
+//! holds it offers the result of each alternative, and the cheapest possible one wins.
 //!
-//! What was decided can be recorded, so that it is shown beside the rows that decide after allocation. No contest and no
+//! Decisions can be recorded, so that they are shown next to the rows that decide after allocation. No contest and no
 //! rewriting may enter.
 
 use crate::Origin;
 use smallvec::SmallVec;
 use std::cell::RefCell;
 
-/// One thing to write.
+/// A choice between alternatives.
 #[derive(Debug)]
 pub struct Contest {
     /// Its name in explanations.
     pub name: &'static str,
-    /// How it can be written, the cheapest first.
+    /// The alternatives, the cheapest first.
     pub alternatives: &'static [Alternative],
 }
 
-/// One way to write it.
+/// An alternative.
 #[derive(Debug)]
 pub struct Alternative {
     /// Its name in explanations.
     pub name: &'static str,
-    /// What it costs beyond the operation itself.
+    /// Its cost beyond the operation itself.
     pub cost: Cost,
 }
 
-/// What an alternative costs beyond the operation that all of them need.
+/// Cost of an alternative beyond the operation that all of them need.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cost {
     /// Instructions.
@@ -44,20 +44,20 @@ impl Cost {
     /// Two operands change places.
     pub const EXCHANGE: Cost = Cost { exchanges: 1, ..Cost::NONE };
 
-    /// An instruction that leaves so many registers live.
+    /// The cost of an instruction that leaves `registers` more registers live.
     pub const fn instruction(registers: u8) -> Cost {
         Cost { instructions: 1, registers, exchanges: 0 }
     }
 
-    /// All of it as one number: an instruction counts as two registers, an order of operands decides only between equals.
+    /// Total cost: an instruction counts as two registers; swapped operands only break ties.
     pub const fn total(self) -> u32 {
         8 * self.instructions as u32 + 4 * self.registers as u32 + self.exchanges as u32
     }
 }
 
 impl Contest {
-    /// Asks for the alternatives by their index, the cheapest first, and takes the first one that is possible. Where one
-    /// is not, the pass says why.
+    /// Tries the alternatives by index, the cheapest first, and takes the first possible one. For an impossible one
+    /// the pass returns the reason.
     pub fn decide<T>(
         &'static self,
         decisions: Option<&Decisions>,
@@ -80,7 +80,7 @@ impl Contest {
     }
 }
 
-/// What a contest came to.
+/// Result of a contest.
 #[derive(Clone, Debug)]
 pub struct Decision {
     /// The contest.
@@ -108,12 +108,12 @@ impl PartialEq for Decision {
     }
 }
 
-/// A record of decisions, for those who want to show them.
+/// A record of decisions, to display.
 #[derive(Default, Debug)]
 pub struct Decisions(RefCell<Vec<Decision>>);
 
 impl Decisions {
-    /// Adds a decision. A pass that runs again may decide the same again, which counts once.
+    /// Adds a decision. A pass that runs again may repeat a decision, which counts once.
     pub fn note(&self, decision: Decision) {
         let mut all = self.0.borrow_mut();
         if !all.iter().rev().take(64).any(|known| *known == decision) {
@@ -121,7 +121,7 @@ impl Decisions {
         }
     }
 
-    /// All decisions in the order of the source.
+    /// All decisions in source order.
     pub fn into_sorted(self) -> Vec<Decision> {
         let mut all = self.0.into_inner();
         all.sort_by_key(|decision| decision.origin);

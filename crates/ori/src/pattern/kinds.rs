@@ -2,7 +2,7 @@
 
 use crate::{File, Function, Source, SourceKind};
 
-/// A set of operand kinds. There are sixteen kinds; each constant in capitals is the set of one, but for those that say
+/// A set of operand kinds. There are sixteen kinds; each uppercase constant is the set of one, unless stated
 /// otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Kinds(u16);
@@ -28,21 +28,21 @@ impl Kinds {
     pub const BARRIER: Kinds = Kinds(1 << 8);
     /// A 32-bit immediate, known or filled in by layout.
     pub const IMMEDIATE: Kinds = Kinds(1 << 9);
-    /// A small number that is part of the instruction.
+    /// A literal that is part of the instruction.
     pub const NUMBER: Kinds = Kinds(1 << 10);
     /// A direct operand of a constant bank.
     pub const CONSTANT: Kinds = Kinds(1 << 11);
-    /// A place in a constant bank that a register names.
+    /// A constant-bank location indexed by a register.
     pub const INDEXED: Kinds = Kinds(1 << 12);
     /// A memory address.
     pub const MEMORY: Kinds = Kinds(1 << 13);
-    /// A place in the code.
+    /// A code address.
     pub const TARGET: Kinds = Kinds(1 << 14);
     /// A special register or another name.
     pub const NAME: Kinds = Kinds(1 << 15);
     /// The wildcard: all sixteen.
     pub const ANY: Kinds = Kinds(u16::MAX);
-    /// Each kind by itself.
+    /// Each kind.
     pub const ALL: [Kinds; 16] = {
         let mut all = [Kinds(0); 16];
         let mut bit = 0;
@@ -54,7 +54,7 @@ impl Kinds {
     };
     /// A general register or `RZ`.
     pub const GENERAL: Kinds = Kinds::REGISTER.or(Kinds::ZERO);
-    /// What a general operation reads without a general register.
+    /// Sources of a general operation that need no general register.
     pub const FOREIGN: Kinds = Kinds::UNIFORM.or(Kinds::IMMEDIATE).or(Kinds::CONSTANT);
 
     /// Either set.
@@ -72,12 +72,12 @@ impl Kinds {
         other.0 & !self.0 == 0
     }
 
-    /// How many kinds there are.
+    /// Count of kinds.
     pub const fn count(self) -> u32 {
         self.0.count_ones()
     }
 
-    /// The kind of a register of a file, or of what reads as zero or true in it.
+    /// The kind of a register of a file, or of its neutral register.
     pub fn of_file(file: File, neutral: bool) -> Kinds {
         match (file, neutral) {
             (File::R, false) => Kinds::REGISTER,
@@ -161,7 +161,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// How many bits; 0 for the wildcard.
+    /// Width in bits; 0 for the wildcard.
     pub fn bits(self) -> u8 {
         match self {
             Width::Any => 0,
@@ -171,7 +171,7 @@ impl Width {
         }
     }
 
-    /// True if an operand of so many components is of this class.
+    /// True if an operand with this many components is of this class.
     pub fn takes(self, components: usize) -> bool {
         match self {
             Width::Any => true,

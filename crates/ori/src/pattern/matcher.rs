@@ -1,20 +1,20 @@
-//! Which row an instruction gets. The reference is a plain scan: of all rows whose tests hold, the one with the
-//! highest priority. The decision tree is made from the same rows and asks each test at most once on a path; the two
-//! always agree. It grows where instructions go: of most operations few programs see more than a path or two.
+//! Selects the row for an instruction. The specification is a linear scan: of all rows whose tests hold, the one with
+//! the highest priority wins. The decision tree is built from the same rows and runs each test at most once on a
+//! path; the two always agree. It is built lazily: most programs need only a path or two for most operations.
 
 use super::{Pattern, Site, Test};
 use crate::Opcode;
 use std::sync::OnceLock;
 
-/// The number of a row in its table.
+/// The index of a row in its table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct RowId(u16);
 
-/// A table: groups of rows, whose order plays no part.
+/// A table: groups of rows, whose order does not matter.
 #[derive(Debug)]
 pub struct Patterns<T: 'static>(pub &'static [&'static [Pattern<T>]]);
 
-/// Two rows that an instruction may match both, with the same priority: the table does not say which is meant.
+/// Two rows with equal priority that an instruction may both match: the table is ambiguous.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tie {
     /// Name of the one.
@@ -31,10 +31,10 @@ impl std::fmt::Display for Tie {
 
 impl std::error::Error for Tie {}
 
-/// One row looked at: what it asks, and the first test that failed.
+/// A row that was considered: its tests, and the first one that failed.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// Its number.
+    /// Its index.
     pub row: RowId,
     /// Name of the row.
     pub name: &'static str,
@@ -45,12 +45,12 @@ pub struct Candidate {
 }
 
 impl<T> Patterns<T> {
-    /// All rows with their numbers.
+    /// All rows with their indices.
     pub fn rows(&self) -> impl Iterator<Item = (RowId, &'static Pattern<T>)> + use<T> {
         (0..).map(RowId).zip(self.0.iter().flat_map(|group| group.iter()))
     }
 
-    /// The reference: scans all rows.
+    /// The specification: scans all rows.
     pub fn scan(&self, site: &Site<'_>) -> Option<(RowId, &'static Pattern<T>)> {
         self.rows().filter(|(_, row)| row.holds(site)).max_by_key(|(_, row)| row.priority())
     }
@@ -74,18 +74,18 @@ impl<T> Patterns<T> {
 pub struct Tree<T: 'static> {
     /// All rows, best first.
     rows: Vec<Open<T>>,
-    /// For each operation that a row names, in order: its part.
+    /// The decision tree of each operation that a row names, sorted.
     named: Vec<(Opcode, OnceLock<Part<T>>)>,
-    /// The part of any other machine operation, and of any other pseudo-operation.
+    /// The trees of any other machine operation, and of any other pseudo-operation.
     others: [OnceLock<Part<T>>; 2],
 }
 
-/// What decides about one operation.
+/// The decision tree of one operation.
 #[derive(Debug)]
 struct Part<T: 'static> {
-    /// Where to start; `None` where no row is left.
+    /// The root; `None` if no row is left.
     root: Option<Node<T>>,
-    /// Some row of the operation asks which pipe serves it better.
+    /// Some row of the operation tests the preferred pipe.
     weighs_pipes: bool,
 }
 
@@ -97,17 +97,17 @@ enum Node<T: 'static> {
     Ask(Box<Ask<T>>),
 }
 
-/// A test, and where to go on if it holds and if it does not, found out when an instruction first goes there.
+/// A test and its two branches, built when an instruction first takes them.
 #[derive(Debug)]
 struct Ask<T: 'static> {
     test: Test,
-    /// What remains here, best first.
+    /// Rows still possible here, best first.
     rows: Vec<Open<T>>,
     yes: OnceLock<Option<Node<T>>>,
     no: OnceLock<Option<Node<T>>>,
 }
 
-/// A row with the tests that are not answered yet.
+/// A row with its open tests.
 #[derive(Debug)]
 struct Open<T: 'static> {
     number: RowId,
@@ -183,7 +183,7 @@ impl<T> Tree<T> {
         })
     }
 
-    /// True if some row of the operation asks which pipe serves it better.
+    /// True if some row of the operation tests the preferred pipe.
     pub fn weighs_pipes(&self, opcode: Opcode) -> bool {
         self.part(opcode).weighs_pipes
     }
@@ -217,7 +217,7 @@ impl<T> Tree<T> {
 }
 
 impl<T> Part<T> {
-    /// What decides between these rows, best first.
+    /// The decision tree over these rows, best first.
     fn new(rows: Vec<Open<T>>) -> Part<T> {
         let weighs_pipes =
             rows.iter().any(|open| open.tests().any(|(_, test)| matches!(test, Test::Pipe(_))));
@@ -226,7 +226,7 @@ impl<T> Part<T> {
 }
 
 impl<T> Node<T> {
-    /// What decides between these rows, best first; `None` if there are none.
+    /// The decision tree over these rows, best first; `None` if there are none.
     fn of(rows: Vec<Open<T>>) -> Option<Node<T>> {
         let best = rows.first()?;
         let Some((_, test)) = best.tests().next() else { return Some(Node::Leaf(best.number, best.row)) };
@@ -235,7 +235,7 @@ impl<T> Node<T> {
 }
 
 impl<T> Ask<T> {
-    /// Where to go on if the test holds, or if it does not.
+    /// The branch for a test result.
     fn side(&self, holds: bool) -> Option<&Node<T>> {
         let side = if holds { &self.yes } else { &self.no };
         let remains = if holds { Open::passed } else { Open::failed };

@@ -1,7 +1,7 @@
-//! Patterns: rows of tests over one instruction, of which the most specific one that holds wins. What a row makes of
-//! the instruction is its template, which belongs to those who write the rows.
+//! Patterns: rows of tests over one instruction; the most specific row that holds wins. The template of a row says
+//! what the instruction becomes; the table that holds the rows defines the template type.
 //!
-//! It is here because choices before allocation and after it are declared in the same way. No row and no template may
+//! It is here because choices before and after allocation are declared in the same way. No row and no template may
 //! enter.
 
 mod contest;
@@ -19,14 +19,14 @@ pub use test::{Number, Pipe, Site, Test};
 pub struct Pattern<T: 'static> {
     /// Its name in explanations.
     pub name: &'static str,
-    /// What must hold; all of it.
+    /// Tests that must all hold.
     pub tests: &'static [Test],
-    /// What the instruction becomes.
+    /// The replacement.
     pub template: T,
 }
 
 impl<T> Pattern<T> {
-    /// The more a pattern asks, the more it knows: its priority over others that match too.
+    /// Priority over other matching patterns: the more a pattern tests, the higher.
     pub fn priority(&self) -> u32 {
         self.tests.iter().map(|test| test.weight()).sum()
     }

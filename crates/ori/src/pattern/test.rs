@@ -1,4 +1,4 @@
-//! The questions that a row may ask.
+//! The tests of rows.
 
 use super::{Kinds, Signs, Width};
 use crate::{
@@ -26,7 +26,7 @@ pub struct Site<'a> {
     pub next: Option<&'a Instruction>,
     /// The registers, once they are chosen.
     pub assignment: Option<&'a Assignment>,
-    /// The pipe that serves this instruction better, as those who know the block have found.
+    /// The preferred pipe for this instruction, as the analysis of the block found.
     pub pipe: Pipe,
 }
 
@@ -45,14 +45,14 @@ impl Site<'_> {
     }
 }
 
-/// A question about an instruction.
+/// A test of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Test {
     /// It is this operation.
     Opcode(Opcode),
     /// It is one of these operations.
     Opcodes(&'static [Opcode]),
-    /// It is a machine operation, whichever.
+    /// It is any machine operation.
     Machine,
     /// It has these modifiers and no other, sorted.
     Mods(&'static [Mod]),
@@ -72,26 +72,28 @@ pub enum Test {
     Source(u8, Kinds, Width),
     /// Its n-th source has these signs, and no suffix.
     Signs(u8, Signs),
-    /// The number that its n-th source is.
+    /// The literal or immediate in its n-th source.
     Number(u8, Number),
     /// Its n-th destination has the register of its m-th source.
     Same(u8, u8),
-    /// The next instruction does the same from the same sources; the two write the halves of an aligned pair.
+    /// The next instruction is the same operation on the same sources; the two write the halves of an aligned
+    /// register pair.
     Twin,
-    /// The next instruction does with the upper halves of aligned pairs of registers what it does with the lower ones.
+    /// The next instruction is the same operation on the upper halves of the aligned register pairs whose lower
+    /// halves this one uses.
     Halves,
-    /// The next instruction puts a number into the other half of an aligned pair, and it puts one into the lower half.
+    /// This and the next instruction write immediates into the lower and upper halves of an aligned register pair.
     Numbers,
     /// This pipe serves it better.
     Pipe(Pipe),
 }
 
-/// A question about a number.
+/// A test of an immediate or literal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Number {
     /// It is this one.
     Is(i64),
-    /// It lies between these, both included.
+    /// It is within these bounds, both included.
     Between(i64, i64),
 }
 
@@ -197,7 +199,7 @@ impl Test {
         }
     }
 
-    /// How much it narrows what may match; the sum over a pattern is its priority.
+    /// How much it narrows the match; the total of a pattern is its priority.
     pub fn weight(self) -> u32 {
         let operand = |kinds: Kinds, width: Width| {
             let kind = match kinds.count() {
@@ -244,8 +246,8 @@ fn is_twin(site: &Site<'_>) -> bool {
     matches!((low, high), (Some(low), Some(high)) if low % 2 == 0 && high == low + 1)
 }
 
-/// True if the next instruction is like this one but for its operands, each writes one half of an aligned pair, the lower
-/// one first, and `sources` holds for each pair of operands.
+/// True if the next instruction equals this one except for its operands, the two write the low and high halves of an
+/// aligned pair, and `sources` holds for each pair of operands.
 fn halves(site: &Site<'_>, sources: impl Fn(&Source, &Source) -> bool) -> bool {
     let (one, Some(other)) = (site.instruction, site.next) else { return false };
     let moves = |opcode| matches!(opcode, Opcode::Sass(Op::MOV | Op::UMOV) | Opcode::Pseudo(Pseudo::Copy));
@@ -266,7 +268,7 @@ fn is_pair(site: &Site<'_>, low: &[Value], high: &[Value]) -> bool {
     matches!(pair, (Some(low), Some(high)) if low % 2 == 0 && high == low + 1)
 }
 
-/// True if two operands are the halves of a pair of registers, or the same predicate, or the same zero.
+/// True if two operands are the low and high halves of a register pair, or the same predicate, or both zero.
 fn halves_of_source(site: &Site<'_>, low: &Source, high: &Source) -> bool {
     match (&low.kind, &high.kind) {
         (SourceKind::Values(l), SourceKind::Values(h)) if l.len() == 1 && h.len() == 1 => {
@@ -287,7 +289,7 @@ fn is_number(source: &Source) -> bool {
     matches!(source.kind, SourceKind::Imm(_) | SourceKind::Zero(_)) && Signs::Plain.hold(source)
 }
 
-/// What an instruction lacks that does not pass.
+/// The property that a failing instruction lacks.
 impl std::fmt::Display for Test {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let operand = |f: &mut std::fmt::Formatter<'_>, which: &str, n: u8, kinds: Kinds, width: Width| {

@@ -1,7 +1,6 @@
 //! Finding the row for the words of an instruction.
 //!
-//! It is here so that the checker and completion share one search. It compares words with rows; what the operands
-//! are is judged elsewhere.
+//! The checker and completion share one search. It compares words with rows; operands are checked elsewhere.
 
 use smallvec::SmallVec;
 
@@ -9,7 +8,7 @@ use super::mismatch::{FormError, FormProblem, explain};
 use super::{Kind, OperandRow, Presence, Row, Slot, rows};
 use crate::{Modifiers, Opcode, Space, Type, Word};
 
-/// What a dotted word is by its spelling alone.
+/// A dotted word, classified by its spelling alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Token<'a> {
     /// A type.
@@ -20,7 +19,7 @@ pub enum Token<'a> {
     Vector(u8),
     /// Any other word of the tables.
     Word(Word),
-    /// A word that no form has.
+    /// A word of no form.
     Unknown(&'a str),
 }
 
@@ -69,12 +68,12 @@ impl PartialEq for Row {
 
 impl Eq for Row {}
 
-/// How one row fits.
+/// The result of matching one row.
 pub(super) struct Trial {
     pub(super) form: Form,
     /// For each slot the word that filled it.
     pub(super) filled: SmallVec<[Option<usize>; 12]>,
-    /// Words that fit nowhere.
+    /// Words that fit no slot.
     pub(super) unfit: SmallVec<[usize; 2]>,
     /// Slots that needed a word and got none.
     pub(super) missing: SmallVec<[usize; 2]>,
@@ -89,7 +88,7 @@ impl Trial {
             .missing
             .iter()
             .map(|&slot| match self.form.row.slots[slot] {
-                // Where nothing that is written is wrong, the word that tells forms apart was forgotten (`mul.u32`).
+                // All written words fit; the word that selects the form was forgotten (`mul.u32`).
                 Slot::Head(_) if self.unfit.is_empty() => 5,
                 Slot::Head(_) => 9,
                 _ => 4,
@@ -99,7 +98,7 @@ impl Trial {
     }
 }
 
-/// Whether the words of the row's name are where they must be, which is quick to tell.
+/// Whether the words of the row's name are where they must be; a cheap test.
 fn has_heads(row: &Row, tokens: &[Token<'_>]) -> bool {
     row.slots.iter().enumerate().all(|(at, slot)| match slot {
         Slot::Head(words) => matches!(tokens.get(at), Some(Token::Word(word)) if words.contains(word)),
@@ -107,7 +106,7 @@ fn has_heads(row: &Row, tokens: &[Token<'_>]) -> bool {
     })
 }
 
-/// Whether each word is one that some slot of the row takes, which is quick to tell: most rows of an opcode are ruled out by a type.
+/// Whether each word fits some slot of the row. A cheap test: a type rules out most rows of an opcode.
 fn has_slots(row: &Row, tokens: &[Token<'_>]) -> bool {
     tokens.iter().all(|token| match token {
         Token::Word(word) if REPEATABLE.contains(word) => true,
@@ -125,18 +124,18 @@ fn has_slots(row: &Row, tokens: &[Token<'_>]) -> bool {
     })
 }
 
-/// Words that other PTX compilers take twice.
+/// Words that ptxas accepts twice.
 const REPEATABLE: [Word; 7] =
     [Word::Sync, Word::Approx, Word::Sat, Word::Satfinite, Word::Relu, Word::Cc, Word::Uni];
 
-/// The match of an instruction's words with a row, under way.
+/// An ongoing match of an instruction's words with a row.
 struct Match {
     trial: Trial,
     /// The slot from which the next type may be.
     next_type: usize,
     /// The slot from which the next space may be.
     next_space: usize,
-    /// How far the sequence has come; a row has at most one.
+    /// Progress within the sequence; a row has at most one.
     sequence: usize,
 }
 
@@ -155,10 +154,10 @@ impl Match {
         Match { trial, next_type: 0, next_space: 0, sequence: 0 }
     }
 
-    /// Takes a word, of which there are `heads` that have their places; false if it fits nowhere.
+    /// Takes a word, of which `heads` are part of the name and have fixed places; false if it fits no slot.
     fn take(&mut self, at: usize, heads: usize, token: Token<'_>) -> bool {
         match token {
-            // A type in the place of a word of the name was written behind a word that was forgotten (`mul.u32`).
+            // A type was written in the place of a forgotten word of the name (`mul.u32`).
             _ if at < heads => self.head(at, token) || matches!(token, Token::Type(ty) if self.ty(at, ty)),
             Token::Word(word) if REPEATABLE.contains(&word) && self.trial.form.modifiers.has(word) => true,
             Token::Type(ty) => self.ty(at, ty),
@@ -173,7 +172,7 @@ impl Match {
         self.trial.form.row.slots
     }
 
-    /// The first open slot, from this one on, that takes something.
+    /// The first open slot, from this one on, that accepts the word.
     fn open(&self, from: usize, takes: impl Fn(&Slot) -> bool) -> Option<usize> {
         let slots = self.slots().iter().enumerate().skip(from);
         slots
@@ -182,7 +181,7 @@ impl Match {
             .map(|open| open.0)
     }
 
-    /// A word of the instruction's name, which has its place.
+    /// A word of the instruction's name, which has a fixed place.
     fn head(&mut self, at: usize, token: Token<'_>) -> bool {
         let (Slot::Head(words), Token::Word(word)) = (&self.slots()[at], token) else { return false };
         let fits = words.contains(&word);
@@ -214,7 +213,7 @@ impl Match {
         false
     }
 
-    /// A space: spaces keep their order, so that one behind a later space finds no slot.
+    /// A space: spaces keep their order, so that one after a later space finds no slot.
     fn space(&mut self, at: usize, space: Space) -> bool {
         let takes = |kind: &Slot| matches!(kind, Slot::Space(spaces) | Slot::MaySpace(spaces) if spaces.contains(&space));
         let Some(slot) = self.open(self.next_space, takes) else { return false };
@@ -256,7 +255,7 @@ impl Match {
         true
     }
 
-    /// The trial, with the slots that must be filled and are not.
+    /// The trial, with the required slots that are still open.
     fn finish(mut self) -> Trial {
         let slots = self.slots();
         for (slot, kind) in slots.iter().enumerate() {
@@ -308,22 +307,22 @@ fn heads(row: &Row) -> usize {
     row.slots.iter().take_while(|slot| matches!(slot, Slot::Head(_))).count()
 }
 
-/// What an operand looks like, before any name is looked up.
+/// The shape of an operand, before any name is looked up.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Shape {
     /// A name, a constant, an expression.
     Value,
     /// `_`
     Sink,
-    /// `{a, b}`, and how many elements.
+    /// `{a, b}`, and the number of elements.
     Vector(u8),
-    /// `[a, b]`, and how many parts.
+    /// `[a, b]`, and the number of parts.
     Address(u8),
     /// `d|p`
     Pair,
 }
 
-/// Whether something of this shape may be at a position; where in doubt, it may.
+/// Whether an operand of this shape may be at a position; where in doubt, it may.
 fn shape_fits(kind: &Kind, shape: Shape) -> bool {
     match kind {
         Kind::TensorAddress => shape == Shape::Address(1),
@@ -373,7 +372,7 @@ impl Form {
         (least, most)
     }
 
-    /// The operand rows for so many operands: of those that may be left out, the last ones are.
+    /// The operand rows for `count` operands: optional ones are dropped from the end.
     pub fn operands(&self, count: usize) -> SmallVec<[OperandRow; 6]> {
         let (least, _) = self.operand_counts();
         let mut extra = count.saturating_sub(least);
@@ -395,7 +394,7 @@ impl Form {
         list
     }
 
-    /// How many operands do not look like what their position takes.
+    /// Number of operands whose shape does not fit their position.
     fn misfits(&self, shapes: &[Shape]) -> usize {
         let rows = self.operands(shapes.len());
         rows.iter().zip(shapes).filter(|(row, shape)| !shape_fits(&row.kind, **shape)).count()
@@ -420,18 +419,18 @@ fn join<'a>(words: &[&'a str]) -> SmallVec<[(usize, Token<'a>); 8]> {
 
 /// Finds the form of an instruction.
 ///
-/// `words` are the dotted words behind the opcode, without dots; `operands` is how many operands are written.
+/// `words` are the dotted words after the opcode, without dots; `operands` is the number of written operands.
 ///
 /// # Errors
-/// Which word does not fit, or what is missing, measured against the form that comes nearest.
+/// The word that does not fit, or the missing words, measured against the nearest form.
 pub fn match_form(opcode: Opcode, words: &[&str], operands: usize) -> Result<Form, FormError> {
     find(opcode, words, operands, None)
 }
 
-/// The same, where the operands are known: among forms of equal words, their shapes decide.
+/// Finds the form where the operands are known: among forms of equal words, their shapes decide.
 ///
 /// # Errors
-/// As for [`match_form`]. Operands of a wrong shape are no error here: they are judged one by one later.
+/// As for [`match_form`]. Operands of a wrong shape are not an error here: they are checked one by one later.
 pub fn match_form_with_shapes(opcode: Opcode, words: &[&str], shapes: &[Shape]) -> Result<Form, FormError> {
     find(opcode, words, shapes.len(), Some(shapes))
 }
@@ -451,7 +450,7 @@ pub fn match_forms(opcode: Opcode, words: &[&str], shapes: &[Shape]) -> Result<V
             forms.push(form);
         }
     }
-    // Nothing fits as it is: the nearest form, or what is wrong.
+    // Nothing fits: use the nearest form, or report the mismatch.
     if forms.is_empty() {
         forms.push(find(opcode, words, shapes.len(), Some(shapes))?);
     }
@@ -589,7 +588,7 @@ mod tests {
                 let (least, most) = form.form.operand_counts();
                 assert!(least <= most, "{}", row.spelling());
                 assert!(match_form(opcode, &words, least).is_ok(), "{} {words:?}", row.spelling());
-                // A word that nothing knows is always refused.
+                // A word that is in no table is always refused.
                 let mut strange = words.clone();
                 strange.push("strange");
                 assert!(match_form(opcode, &strange, least).is_err(), "{}", row.spelling());

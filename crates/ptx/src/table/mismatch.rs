@@ -1,6 +1,6 @@
-//! Why no row fits the words of an instruction: the error, its message, and what the nearest row has in their place.
+//! Why no row fits the words of an instruction: the error, its message, and what the nearest row expects.
 //!
-//! It is here because a search for a row needs none of it until it has failed.
+//! A search for a row needs none of this until it has failed.
 
 use super::matching::{Token, Trial};
 use super::{Slot, rows};
@@ -12,11 +12,11 @@ use oriole_diagnostics::plural;
 pub struct FormError {
     /// Index of the word that is wrong; `None` where something is missing.
     pub word: Option<usize>,
-    /// What is wrong with it.
+    /// The problem with it.
     pub problem: FormProblem,
 }
 
-/// What is wrong with an instruction's words.
+/// A problem with an instruction's words.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FormProblem {
     /// No form of the instruction has this modifier.
@@ -25,7 +25,7 @@ pub enum FormProblem {
         word: String,
         /// The modifier of the instruction that is spelled most like it.
         near: Option<&'static str>,
-        /// What could stand here.
+        /// Words that are valid here.
         expected: Vec<&'static str>,
     },
     /// The modifier exists for other forms, not together with the other words.
@@ -46,21 +46,21 @@ pub enum FormProblem {
     WrongType {
         /// As written, without the dot.
         word: String,
-        /// The one that is spelled most like it.
+        /// The one with the most similar spelling.
         near: Option<&'static str>,
         /// Those that exist.
         expected: Vec<&'static str>,
     },
     /// A modifier, type, space or vector width is missing.
     Missing {
-        /// The instruction as far as it is written.
+        /// The instruction up to there.
         instruction: String,
         /// Those that exist.
         expected: Vec<&'static str>,
     },
     /// The number of operands is wrong.
     OperandCount {
-        /// How many there are.
+        /// Number of operands found.
         found: usize,
         /// Fewest.
         least: usize,
@@ -146,7 +146,7 @@ pub(super) fn explain(
     FormError { word: Some(at), problem }
 }
 
-/// What may fill the first slot that needs a word and has none.
+/// Words that fit the first slot that needs one and has none.
 fn what_is_missing(opcode: Opcode, trial: &Trial) -> Vec<&'static str> {
     let Some(&slot) = trial.missing.first() else { return Vec::new() };
     match &trial.form.row.slots[slot] {
@@ -159,8 +159,8 @@ fn what_is_missing(opcode: Opcode, trial: &Trial) -> Vec<&'static str> {
     }
 }
 
-/// A type that the nearest form does not take: the types of its place there, or those of any form of the opcode if the
-/// nearest form is not the reason.
+/// A type that the nearest form does not take. Expected are the types of its place there, or those of any form of the
+/// opcode if the nearest form is not the reason.
 fn wrong_type(
     opcode: Opcode,
     joined: &[(usize, Token<'_>)],
@@ -179,7 +179,7 @@ fn wrong_type(
     } else {
         wider
     };
-    // A type that exists is no slip of the pen.
+    // A type that exists is not a misspelling.
     FormProblem::WrongType { word: ty.name().to_string(), near: None, expected }
 }
 
@@ -216,7 +216,7 @@ fn unfit_word(
         let near = nearest_of(&word, expected.iter().copied());
         return FormProblem::WrongType { word, near, expected };
     }
-    // What is still open in the nearest form is the best list to offer.
+    // The open slots of the nearest form are the best list to offer.
     let mut expected: Vec<&'static str> = Vec::new();
     for (slot, filled) in slots.iter().zip(&trial.filled) {
         if filled.is_none()
@@ -242,7 +242,7 @@ fn words_of(slot: &Slot) -> Vec<&'static str> {
     }
 }
 
-/// Whether a slot has room for a word that is no type.
+/// Whether a slot accepts a word that is not a type.
 fn takes(slot: &Slot, token: Token<'_>) -> bool {
     match (slot, token) {
         (Slot::Head(list) | Slot::Must(list) | Slot::May(list) | Slot::Sequence(list), Token::Word(own)) => {
@@ -254,7 +254,7 @@ fn takes(slot: &Slot, token: Token<'_>) -> bool {
     }
 }
 
-/// Whether a word is spelled as types are: a letter or two, and a number of bits.
+/// Whether a word is spelled like a type: a letter or two, and a number of bits.
 fn is_like_type(word: &str) -> bool {
     let bits = word.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
     matches!(word.len() - bits.len(), 1 | 2)

@@ -1,9 +1,9 @@
 //! The instruction table: one declarative row for each form of each instruction.
 //!
-//! It is here so that the checker, completion, the reference pages and the back end agree on what may be written.
-//! A row says which modifiers follow the opcode, which types each type position takes, what the operands are,
-//! since which PTX version and on which chips the form exists, and whether the back end makes code for it. No
-//! matching of syntax trees, no evaluation and no machine opcode may enter.
+//! The checker, completion, the reference pages and the back end take the valid instructions from here. A row says
+//! which modifiers follow the opcode, which types each type position takes, what the operands are, since which PTX
+//! version and on which chips the form exists, and whether the back end compiles it. No matching of syntax trees, no
+//! evaluation and no machine opcode may enter.
 
 mod matching;
 mod mismatch;
@@ -21,7 +21,7 @@ use crate::{Opcode, Space, Type, Word};
 pub struct Row {
     /// The word before the first dot.
     pub opcode: Opcode,
-    /// What follows it, in the order of the reference manual.
+    /// The slots that follow it, in the order of the reference manual.
     pub slots: &'static [Slot],
     /// Operands in order.
     pub operands: &'static [OperandRow],
@@ -29,13 +29,13 @@ pub struct Row {
     pub ptx: (u8, u8),
     /// Chips that have it.
     pub chips: Chips,
-    /// What single modifiers ask for beyond the row.
+    /// Requirements of single modifiers beyond those of the row.
     pub needs: &'static [Need],
-    /// One line on what it does.
+    /// One-line description.
     pub doc: &'static str,
     /// The family that the row is in: the name of its file, and of its page in the reference.
     pub family: &'static str,
-    /// Whether the back end makes code for it.
+    /// Whether the back end compiles it.
     pub supported: bool,
 }
 
@@ -46,44 +46,44 @@ pub struct Family {
     pub page: &'static str,
     /// Title of the page.
     pub title: &'static str,
-    /// What the family is about.
+    /// The introduction of its page.
     pub intro: &'static str,
 }
 
 /// Which chips have a form.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Chips {
-    /// This number and all later ones.
+    /// This compute capability and all later ones.
     From(u16),
-    /// Only with the `a` feature set of one of these numbers.
+    /// Only with the `a` feature set of one of these compute capabilities.
     Accelerated(&'static [u16]),
-    /// With the `a` feature set of one of these numbers, or the `f` feature set of its family.
+    /// With the `a` feature set of one of these compute capabilities, or the `f` feature set of its family.
     Family(&'static [u16]),
-    /// Up to and without this number.
+    /// Compute capabilities before this one.
     Before(u16),
     /// Those of any of these.
     AnyOf(&'static [Chips]),
 }
 
-/// What one modifier asks for.
+/// The requirement of one modifier.
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
-    /// The modifier; `a&b` for two that are written together, `generic` for a space that is not written, `+name` and `-name`
-    /// for an optional operand or modifier that is there or not.
+    /// The modifier; `a&b` for two that are written together, `generic` for a missing space, `+name` and `-name` for an
+    /// optional operand or modifier that is present or absent.
     pub token: &'static str,
     /// First PTX version that has it.
     pub ptx: (u8, u8),
-    /// First PTX version that has it no more.
+    /// First PTX version that no longer has it.
     pub until: Option<(u8, u8)>,
     /// Chips that have it; an empty list where this spelling is never possible.
     pub chips: Chips,
 }
 
-/// A position behind the opcode. Except for [`Slot::Head`], and for several of one kind among themselves, the order
-/// is free when an instruction is read, as other PTX compilers have it; the order of a row is the one to print.
+/// A position after the opcode. Except for [`Slot::Head`], and for several of one kind among themselves, the order is
+/// free when an instruction is read, as in ptxas; a row has the order in which words are printed.
 #[derive(Clone, Copy, Debug)]
 pub enum Slot {
-    /// Exactly one of these, at this very place behind the opcode: it belongs to the instruction's name. Heads are
+    /// Exactly one of these, at this very place after the opcode: it belongs to the instruction's name. Heads are
     /// before all other slots.
     Head(&'static [Word]),
     /// Exactly one of these.
@@ -111,17 +111,17 @@ pub enum Slot {
 pub struct OperandRow {
     /// Name in the reference manual, for messages and completion.
     pub name: &'static str,
-    /// What may be here.
+    /// The kind of operand.
     pub kind: Kind,
     /// Its type.
     pub ty: OperandType,
-    /// Whether it is there.
+    /// Whether it is present.
     pub presence: Presence,
-    /// Whether other PTX compilers accept nearly anything here, so that what does not fit gives a warning only.
+    /// Whether ptxas accepts nearly anything here, so that a mismatch is a warning only.
     pub unchecked: bool,
 }
 
-/// What may be at an operand position.
+/// The kind of an operand position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A register that is written.
@@ -132,7 +132,7 @@ pub enum Kind {
     VectorDestination,
     /// `d` or `d|p`: the second is a predicate and may be left out; either may be `_` where both are written.
     PairDestination,
-    /// The same, and it may be `_` alone: nothing is kept.
+    /// As `PairDestination`, or `_` alone: nothing is kept.
     PairDestinationOrSink,
     /// `d|p`: both are there.
     BothDestinations,
@@ -142,11 +142,11 @@ pub enum Kind {
     Sink,
     /// As a vector destination, or `_` for the whole.
     VectorDestinationOrSink,
-    /// What a texture read writes: a vector, and behind `|` a predicate that may be left out.
+    /// The destination of a texture read: a vector, and after `|` an optional predicate.
     Texels,
     /// A register or a constant that is read.
     Source,
-    /// The same, or a predicate register.
+    /// As `Source`, or a predicate register.
     SourceOrPredicate,
     /// A register that is read.
     RegisterSource,
@@ -176,7 +176,7 @@ pub enum Kind {
     Opaque(Opaque),
     /// A word, or a byte or half of it: the operand of a video instruction.
     Selected,
-    /// The same, and it may have a minus sign.
+    /// As `Selected`, with an optional minus sign.
     SelectedSigned,
     /// A register, or a byte or half of it that is written.
     SelectedDestination,
@@ -188,19 +188,19 @@ pub enum Kind {
     Destinations(u8),
     /// A vector of this many registers that are read.
     Sources(u8),
-    /// A vector of registers that are written; how many, a modifier says.
+    /// A vector of registers that are written; a modifier gives their number.
     DestinationsBy(&'static [(Word, u8)]),
-    /// A vector of registers that are read; how many, a modifier says.
+    /// A vector of registers that are read; a modifier gives their number.
     SourcesBy(&'static [(Word, u8)]),
     /// Coordinates of a texture or surface: a vector of at least as many elements as the geometry has, or one operand.
     Coordinates(&'static [(Word, u8)]),
     /// Offsets of coordinates: as many as the geometry has, or one word.
     Offsets(&'static [(Word, u8)]),
-    /// Coordinates behind the number of a layer.
+    /// Coordinates after the index of a layer.
     LayerCoordinates(&'static [(Word, u8)]),
     /// The destination of `mov`: a register, or a vector that the value is unpacked to.
     MoveDestination,
-    /// The source of `mov`: everything that has a value.
+    /// The source of `mov`: any operand with a value.
     MoveSource,
     /// A register, a constant, or a variable's address that is read.
     AddressSource,
@@ -208,9 +208,9 @@ pub enum Kind {
     Label,
     /// The target list of an indexed branch.
     BranchTargets,
-    /// What `call` has behind it: results, function, arguments, target list or prototype.
+    /// The operands of `call`: results, function, arguments, target list or prototype.
     Call,
-    /// Anything: a family that the table only knows by name.
+    /// Anything: an instruction that the table knows only by name.
     Anything,
 }
 
@@ -238,7 +238,7 @@ impl Kind {
     }
 }
 
-/// What an opaque variable denotes.
+/// The kind of object that an opaque variable denotes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Opaque {
     /// `.texref`
@@ -256,17 +256,17 @@ pub enum Opaque {
 pub enum OperandType {
     /// The type at this type position of the row; a constant or a register of the same width and a kind that fits.
     Of(u8),
-    /// The same, but a register may be wider (loads, stores, conversions).
+    /// As `Of`, but a register may be wider (loads, stores, conversions).
     Widening(u8),
     /// Twice the width of the type at this position.
     Double(u8),
     /// This type.
     Fixed(Type),
-    /// This type in a register of the very type or of bits; an integer is taken as its bits.
+    /// This type in a register of exactly this type or of bits; an integer is taken as its bits.
     Exact(Type),
-    /// The same as the first, but registers of integers hold floating-point values too (textures).
+    /// As `Of`, but integer registers hold floating-point values too (textures).
     Loose(u8),
-    /// A single-precision number; registers of integers hold it too (textures), pairs of halves do not.
+    /// An f32; integer registers hold it too (textures), f16x2 registers do not.
     LooseFloat,
     /// As wide as the type at this position, whatever the kind.
     Bits(u8),
@@ -284,7 +284,7 @@ pub enum OperandType {
     None,
 }
 
-/// Whether an operand is there.
+/// Whether an operand is present.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Presence {
     /// Always.
@@ -295,7 +295,7 @@ pub enum Presence {
     With(Word),
 }
 
-/// What single words ask for in any row: nothing today, since each row says it for its words.
+/// Requirements of single words in any row: none today, since each row states its own.
 pub const COMMON_NEEDS: &[Need] = &[];
 
 /// The forms of an opcode, in table order.

@@ -1,7 +1,7 @@
-//! Questions that editors and pages ask of the table: the forms of an opcode, what may be written next, how a form is
-//! spelled, what it does, and what an operand is for.
+//! Queries of editors and pages: the forms of an opcode, the words that may follow, the spelling and the description of
+//! a form, and the role of an operand.
 //!
-//! It is here so that no other code walks slots and guesses. It reads the table and changes nothing; no syntax tree and
+//! With them no other code walks slots and guesses. This file reads the table and changes nothing; no syntax tree and
 //! no place in a text may enter.
 
 use oriole_chip::{Chip, PtxTarget, Variant};
@@ -16,7 +16,7 @@ pub fn rows_of(opcode: Opcode) -> impl Iterator<Item = &'static Row> + Clone {
     rows(opcode)
 }
 
-/// How a form is written: alternatives in `{a,b}`, what may be left out in brackets.
+/// The syntax of a form: alternatives in `{a,b}`, optional words in brackets.
 pub fn synopsis(row: &Row) -> String {
     row.spelling()
 }
@@ -31,7 +31,7 @@ pub fn family_of(row: &Row) -> Option<&'static Family> {
     FAMILIES.iter().find(|family| family.page == row.family)
 }
 
-/// What an opcode does: the lines of its forms, each once, in table order.
+/// The description of an opcode: the lines of its forms, each once, in table order.
 pub fn description(opcode: Opcode) -> Vec<&'static str> {
     let mut lines = Vec::new();
     for row in rows(opcode) {
@@ -53,9 +53,9 @@ pub struct Next {
     pub row: &'static Row,
 }
 
-/// The words that may follow what is written so far, in the order in which the reference prints them: first
-/// those that the forms nearest to completion ask for. `prefix` is an opcode with the words behind it that are
-/// complete, such as `ld.global`. Empty where no form begins so.
+/// The words that may follow the written ones, in the order in which the reference prints them: first those that the
+/// forms nearest to completion require. `prefix` is an opcode with complete words after it, such as `ld.global`. Empty
+/// where no form begins so.
 pub fn next_modifiers(prefix: &str) -> Vec<Next> {
     let mut words = prefix.trim_end_matches('.').split('.');
     let Some(opcode) = words.next().and_then(Opcode::from_name) else { return Vec::new() };
@@ -113,14 +113,14 @@ fn spelled(words: &[Word]) -> Vec<&'static str> {
 }
 
 impl Chips {
-    /// Whether a target has what these chips have. One that no table of chips knows has what the chip has that stands in, and what
-    /// the rows say of the target itself.
+    /// Whether a target has what these chips have. A target without a chip table has what its stand-in chip has, and
+    /// what the rows say of the target itself.
     pub fn has(self, target: PtxTarget) -> bool {
         let stands_in = || target.as_chip().and_then(Chip::stand_in).is_some();
         self.name(target.with_features()) || stands_in() && self.name(target)
     }
 
-    /// Whether these are chips of a target, by its number and letter alone.
+    /// Whether these chips include a target, by its number and letter alone.
     fn name(self, target: PtxTarget) -> bool {
         match self {
             Chips::From(number) => target.number() >= number,
@@ -139,7 +139,7 @@ impl Chips {
         }
     }
 
-    /// In words, for messages: "`sm_90` or later".
+    /// As text, for messages: "`sm_90` or later".
     pub fn describe(self) -> String {
         let list = |numbers: &[u16], suffix: &str| {
             let names: Vec<String> = numbers.iter().map(|number| format!("`sm_{number}{suffix}`")).collect();
@@ -156,7 +156,7 @@ impl Chips {
 }
 
 impl OperandRow {
-    /// What the operand is for, in words: "destination, `.u32`".
+    /// The role of the operand, as text: "destination, `.u32`".
     pub fn role(&self) -> String {
         let role = match self.kind {
             Kind::Destination | Kind::MoveDestination | Kind::SelectedDestination => "destination".to_owned(),
@@ -251,7 +251,7 @@ mod tests {
         assert!(has(Chips::Family(&[107]), "sm_107f"));
         assert!(has(Chips::Family(&[100]), "sm_103f"));
         assert!(!has(Chips::Family(&[100]), "sm_120f"));
-        // A chip has the family of its number today.
+        // A chip is in the family of its number today.
         assert!(!has(Chips::Family(&[100]), "sm_101f"));
         assert!(has(Chips::Family(&[110]), "sm_101f"));
         assert!(has(Chips::Accelerated(&[110]), "sm_101a"));

@@ -1,8 +1,8 @@
-//! The words behind an opcode: one enum of all that the tables have, one enum for each position of modifiers, and the
+//! The words after an opcode: one enum of all words of the tables, one enum for each position of modifiers, and the
 //! modifiers of one instruction.
 //!
-//! It is here so that stages match on names that the compiler checks instead of comparing text. Types, state spaces
-//! and vector widths are no modifiers; what a word means must not enter.
+//! Stages match on names that the compiler checks instead of comparing text. Types, state spaces and vector widths are
+//! not modifiers; the meaning of a word must not enter.
 
 mod names;
 mod positions;
@@ -26,7 +26,7 @@ impl Word {
 
 /// A position of modifiers: an enum of words of which a form takes one.
 pub trait Position: Copy + 'static {
-    /// The words, and what each is at this position.
+    /// The words, and the meaning of each at this position.
     const WORDS: &'static [(Word, Self)];
 }
 

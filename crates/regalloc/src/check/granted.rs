@@ -1,4 +1,4 @@
-//! Whether an allocation names only registers that a thread has where it names them.
+//! Checks that an allocation names only registers that a thread has at that point.
 
 use super::{Checker, Place, ProblemKind};
 use oriole_chip::nameable;
@@ -7,7 +7,7 @@ use oriole_ori::{BlockId, File};
 use typed_index_collections::{TiVec, ti_vec};
 
 impl Checker<'_> {
-    /// Walks all ways through the function with the number of registers that code may name on each.
+    /// Walks all paths through the function with the count of registers that code may name on each.
     pub(super) fn granted(&mut self) {
         let function = &self.allocation.function;
         let Some(first) = function.register_limit.map(nameable) else { return };

@@ -1,5 +1,5 @@
-//! Checks of the instructions that the allocator put in: they may only move contents between registers and slots, or make
-//! a constant anew.
+//! Checks of inserted instructions: they may only move contents between registers and slots, or rematerialize a
+//! constant.
 
 use super::{Checker, NOTHING, Place, ProblemKind, State, Token, Tokens, place_of, rematerialization_text};
 use oriole_ori::{File, Instruction, Opcode, Pseudo, Source, SourceKind, Space};
@@ -16,13 +16,13 @@ impl Checker<'_> {
             Opcode::Sass(Op::LDL) => self.reloaded(instruction, state),
             Opcode::Sass(Op::SEL) => self.predicate_to_word(instruction, state),
             Opcode::Sass(Op::ISETP) => self.word_to_predicate(instruction, state),
-            // Jumps of blocks on edges carry nothing.
+            // Jumps of edge blocks move nothing.
             Opcode::Sass(Op::BRA) if instruction.guard.is_none() => {}
             _ => self.problem(ProblemKind::Rematerialization, || "an instruction that moves nothing".into()),
         }
     }
 
-    /// A constant made anew.
+    /// A rematerialized constant.
     fn rematerialized(&mut self, instruction: &Instruction, text: String, state: &mut State) {
         let key = self.rematerializations.key(text);
         for (component, &v) in instruction.destinations[0].values.iter().enumerate() {

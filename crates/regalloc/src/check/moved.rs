@@ -1,8 +1,8 @@
-//! Checks of the rewrites after expansion, which move instructions between and within blocks when registers are known: every
-//! register that an instruction reads was written last by what wrote it last before.
+//! Checks of the rewrites after expansion, which move instructions between and within blocks when registers are
+//! assigned: the reaching definitions of every register that an instruction reads must be the same as before.
 //!
-//! A call takes part with what its callee reads and overwrites, which its operands do not say. Nothing is believed of the
-//! rewrites but that they leave the graph as it is; that is looked at, too.
+//! A call also reads arguments and clobbers registers that its operands do not name. Nothing is assumed about the
+//! rewrites except that they keep the graph, and that is checked too.
 
 use crate::set::RegisterSet;
 use oriole_ori::{Assignment, BlockId, Cfg, File, Function, Instruction, Opcode, Origin, Value};
@@ -78,25 +78,25 @@ pub fn check(before: &Function, after: &Function, assignment: &Assignment) -> Re
 
 /// A register of a file.
 type Register = (File, u8);
-/// Instructions by what they do, as numbers.
+/// Ids of instructions.
 type Set = SmallVec<[u32; 2]>;
-/// Who wrote each register last. One that is not listed holds what it held at the entry.
+/// Last writers of each register. An unlisted register has its content at entry.
 type State = BTreeMap<Register, Set>;
-/// A reader, a register, and who may have written it last; how often each occurs.
+/// A reader, a register, and its possible last writers; with the count of occurrences.
 type Reads = BTreeMap<(u32, Register, Set), u32>;
 
-/// Numbers for what writes and reads.
+/// Ids of readers and writers.
 #[derive(Default)]
 struct Writers {
     numbers: FxHashMap<Instruction, u32>,
     texts: Vec<String>,
 }
 
-/// What a register holds at the entry.
+/// The content of a register at entry.
 const ENTRY: u32 = u32::MAX;
 
 impl Writers {
-    /// Instructions that put the same into their results have one number, wherever they stand and whatever those results are called.
+    /// Instructions that compute the same have one id, wherever they are and whatever registers they write.
     fn number(&mut self, instruction: &Instruction) -> u32 {
         let mut key = instruction.clone();
         key.origin = Origin(0);
@@ -153,7 +153,7 @@ fn reads(function: &Function, assignment: &Assignment, writers: &mut Writers) ->
     walk.reads.unwrap_or_default()
 }
 
-/// Adds what may be on another path. True if something is new.
+/// Adds the state of another path. True if something is new.
 fn join(known: &mut State, other: &State) -> bool {
     let mut changed = false;
     for (&register, set) in other {
@@ -185,7 +185,7 @@ struct Walk<'a> {
     function: &'a Function,
     assignment: &'a Assignment,
     writers: &'a mut Writers,
-    /// Where reads are noted, in the last walk over each block.
+    /// The recorded reads, in the last walk over each block.
     reads: Option<Reads>,
 }
 
@@ -207,7 +207,7 @@ impl Walk<'_> {
                 );
             }
             if instruction.opcode == Opcode::Sass(Op::RET) {
-                // The caller finds there what the convention says, and what it left.
+                // The caller finds there the results of the convention, and the preserved registers.
                 read.extend(state.keys());
             }
             if let Some(reads) = &mut self.reads {
@@ -253,7 +253,7 @@ mod tests {
     const CALL: &str =
         "CALL.NOINC.REL callee(s0) call(s0 stack=0 clobbers=ffd,0,0,0 predicates=3 arguments=10,0,0,0,0) ; 4";
 
-    /// What is said of code where lines changed their places; the values have the registers of their numbers.
+    /// Reports of the checker for code with reordered lines; the values have the registers of their ids.
     fn moved(before: &str, after: &str, expected: Expect) {
         let whole = |text: &str| {
             let text = text.replace("CALL", CALL);

@@ -1,5 +1,5 @@
-//! Spilling of uniform values between definition and use: what can be made without reading a register is made again before
-//! each use, the others are kept in a general register.
+//! Spilling of uniform values between definition and use: values that need no register to compute are rematerialized
+//! before each use, the others are kept in a general register.
 
 use crate::operands::{Slot, destinations, is_parallel_copy, is_partial, replace, sources};
 use crate::work::Work;
@@ -58,7 +58,7 @@ fn rematerializations(function: &Function, evicted: &FxHashSet<Value>) -> FxHash
 struct Rewriter<'a> {
     work: &'a mut Work,
     rematerializations: FxHashMap<Value, Instruction>,
-    /// The general value that keeps each of the other values.
+    /// The general value that holds each spilled value.
     kept: FxHashMap<Value, Value>,
     out: Vec<Instruction>,
     out_marks: Vec<bool>,
@@ -70,10 +70,10 @@ impl Rewriter<'_> {
         self.out_marks.push(true);
     }
 
-    /// Appends an instruction with the reloads before it and the spills behind it.
+    /// Appends an instruction with its reloads before and its spills after it.
     fn instruction(&mut self, mut instruction: Instruction, mark: bool) {
         let origin = instruction.origin;
-        // The old value of a guarded result is read, too; it comes back into the register of the result.
+        // The old value of a guarded result is read, too; it is reloaded into the register of the result.
         if is_partial(&instruction) {
             for group in destinations(&instruction, File::UR) {
                 for &v in group.values {
@@ -84,7 +84,7 @@ impl Rewriter<'_> {
             }
         }
         if is_parallel_copy(&instruction) {
-            // Sources of many copies at once come back into their own registers before it.
+            // Sources of parallel copies are reloaded into their own registers before it.
             instruction.for_each_use(|v| {
                 if let Some(&general) = self.kept.get(&v) {
                     self.insert(copy(File::UR, v, general, origin));

@@ -1,10 +1,11 @@
-//! Affinities between values of one file: which want the same register, and which want neighbouring ones.
+//! Affinities between values of one file: values that prefer the same register, and values that prefer adjacent ones.
 //!
-//! Values that a copy or a phi connects want one register, the members of a tuple consecutive ones. Joined, they are clusters: ranges
-//! of registers in which every member has a fixed offset, so that a fragment that is loaded as four registers, used as two
-//! pairs and carried round a loop is one thing. Joins in the deepest loops come first (aggressive coalescing, after Boissinot
-//! et al., "Revisiting Out-of-SSA Translation", 2009: live ranges, no interference graph). One that would give two values the same
-//! place while both are alive, or a tuple a base that is not aligned, is left out, and costs moves there.
+//! Values connected by a copy or a phi prefer one register, the members of a tuple consecutive ones. Joined, they are
+//! clusters: ranges of registers in which every member has a fixed offset. So a fragment that is loaded as four
+//! registers, used as two pairs and carried around a loop is one unit. Joins in the deepest loops come first
+//! (aggressive coalescing, after Boissinot et al., "Revisiting Out-of-SSA Translation", 2009: live ranges, no
+//! interference graph). A join that would give two values the same register while both are live, or a tuple an
+//! unaligned base, is skipped, and costs moves there.
 
 use crate::next_use::{NextUse, Touches};
 use crate::operands::{Group, destinations, is_parallel_copy, sources};
@@ -20,27 +21,27 @@ use typed_index_collections::{TiSlice, TiVec, ti_vec};
 pub struct ClusterId(u32);
 oriole_index::index_of_tables!(ClusterId);
 
-/// One register of a cluster: the values in it are never alive at once.
+/// A register of a cluster: its values are never live at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlotId(u32);
 oriole_index::index_of_tables!(SlotId);
 
-/// A range of registers that values want to share.
+/// A range of registers that values prefer to share.
 #[derive(Clone, Copy, Debug)]
 pub struct Cluster {
-    /// How many registers it takes.
+    /// Its width in registers.
     pub width: u8,
     /// The first of them is a multiple of this.
     pub align: u8,
     /// Its first slot.
     first: SlotId,
-    /// Several values are in it, or one that is defined several times: its registers are come back to.
+    /// It has several values, or one with several definitions: its registers are returned to.
     pub shared: bool,
-    /// The outermost loop that gives one of its values to the next iteration.
+    /// The outermost loop that carries one of its values to the next iteration.
     pub carried: Option<usize>,
 }
 
-/// Where a value wants to be.
+/// Preferred register of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Position {
     /// In which cluster.
@@ -53,15 +54,15 @@ pub struct Position {
 #[derive(Default)]
 pub struct Affinities {
     position: TiVec<Value, Position>,
-    /// Every cluster; a value without affinities is one by itself.
+    /// Every cluster; a value without affinities is a cluster of its own.
     pub clusters: TiVec<ClusterId, Cluster>,
-    /// How many slots they have together.
+    /// Total count of their slots.
     pub slots: usize,
     /// The first value of each slot, found when something is spilled.
     owners: OnceCell<TiVec<SlotId, Value>>,
 }
 
-/// What the affinities are found from.
+/// Inputs of the affinities.
 pub struct Facts<'a> {
     pub function: &'a Function,
     pub file: File,
@@ -70,7 +71,7 @@ pub struct Facts<'a> {
     pub loops: &'a Loops,
     pub touches: &'a Touches,
     pub next_use: &'a NextUse,
-    /// Whether a value has one definition, which always happens.
+    /// True if a value has one unconditional definition.
     pub single: &'a TiSlice<Value, bool>,
 }
 
@@ -92,21 +93,21 @@ impl Affinities {
         joiner.finish(facts)
     }
 
-    /// Where a value wants to be.
+    /// The preferred position of a value.
     #[inline]
     pub fn position(&self, value: Value) -> Position {
         self.position[value]
     }
 
-    /// The slot that a value wants to be in, if its cluster is shared.
+    /// The preferred slot of a value, if its cluster is shared.
     #[inline]
     pub fn shared_slot(&self, value: Value) -> Option<SlotId> {
         let position = self.position[value];
         self.clusters[position.cluster].shared.then(|| self.slot(position))
     }
 
-    /// The value that stands for all that share a slot. Since they are never alive at once, one word of the frame serves them all, and a
-    /// copy between two that are spilled is no code.
+    /// The representative of all values that share a slot. Since they are never live at once, one word of the frame
+    /// serves them all, and a copy between two spilled ones is no code.
     pub fn owner(&self, value: Value) -> Value {
         let owners = self.owners.get_or_init(|| {
             // A slot without a value is a hole in a tuple: its entry is never read.
@@ -127,8 +128,8 @@ impl Affinities {
     }
 }
 
-/// Where something is alive: half-open intervals in rising order. An instruction reads at its odd position, and what it
-/// writes begins there.
+/// Live range: half-open intervals in ascending order. An instruction reads at its odd position, and its results
+/// begin there.
 type Ranges = SmallVec<[(u32, u32); 2]>;
 
 /// Whether any interval of one list intersects one of the other.
@@ -140,7 +141,7 @@ fn intersect(one: &Ranges, other: &Ranges) -> bool {
     })
 }
 
-/// Adds an interval that intersects none; those that it touches become one with it.
+/// Adds an interval that intersects none; merges it with adjacent ones.
 fn add_interval(ranges: &mut Ranges, (start, end): (u32, u32)) {
     let from = ranges.partition_point(|known| known.1 < start);
     let to = from + ranges[from..].iter().take_while(|known| known.0 <= end).count();
@@ -194,7 +195,7 @@ struct Node {
     offset: u8,
     /// Of a root: the alignment of its first register.
     align: u8,
-    /// Of a root: where the values of each of its registers are alive.
+    /// For a root: the live ranges in each of its registers.
     slots: SmallVec<[Ranges; 1]>,
 }
 
@@ -203,14 +204,14 @@ struct NodeId(u32);
 oriole_index::index_of_tables!(NodeId);
 
 struct Joiner {
-    /// Of values that have no node yet.
+    /// Live ranges of values without a node.
     ranges: TiVec<Value, Ranges>,
     node: TiVec<Value, Option<NodeId>>,
     nodes: TiVec<NodeId, Node>,
 }
 
 impl Joiner {
-    /// The joins that an instruction asks for.
+    /// The joins that an instruction suggests.
     fn instruction(&mut self, instruction: &Instruction, facts: &Facts<'_>) {
         let &Facts { function, file, stack_pointer, .. } = facts;
         if is_parallel_copy(instruction) || instruction.opcode == Opcode::Pseudo(Pseudo::Copy) {
@@ -230,7 +231,7 @@ impl Joiner {
         for group in writes.iter().chain(&reads).filter(|group| group.values.len() > 1) {
             self.tuple(group);
         }
-        // The unit adds its product to the accumulators, best where they are.
+        // The MMA accumulates, best in place.
         let result = writes.first().filter(|group| group.values.len() > 1);
         if let (Some(result), true) = (result, is_matrix(instruction))
             && let Some(old) = reads.iter().rev().find(|read| read.values.len() == result.values.len())
@@ -239,13 +240,13 @@ impl Joiner {
         }
     }
 
-    /// Two values want the same register.
+    /// Two values prefer the same register.
     fn share(&mut self, one: Value, other: Value) {
         let (one, other) = (self.node(one), self.node(other));
         self.join(one, other, 0);
     }
 
-    /// Values want to lie side by side.
+    /// Values prefer consecutive registers.
     fn tuple(&mut self, group: &Group<'_>) {
         let Ok(width) = u8::try_from(group.values.len()) else { return };
         let slots = (0..width).map(|_| Ranges::new()).collect();
@@ -290,7 +291,7 @@ impl Joiner {
         (root, offset)
     }
 
-    /// Joins two nodes so that the other one comes so many registers behind the first, if it can be.
+    /// Joins two nodes at a fixed register distance, if possible.
     fn join(&mut self, one: NodeId, other: NodeId, distance: u8) {
         let ((host, ahead), (guest, behind)) = (self.root(one), self.root(other));
         if host == guest {

@@ -1,9 +1,9 @@
-//! Which values are read together, and which bank of registers that speaks for.
+//! Values that are read together, and the register bank that each should be in.
 //!
-//! The general registers lie in two banks, the even and the odd ones, each of which gives an instruction one operand in a cycle. An
-//! instruction with two operands that lie in the same one, or with three in one, takes a cycle more: on an H200 a chain of
-//! multiply-adds whose factors share a bank takes 1.4 times as long. It is here and not in the choice of a register because
-//! what is read together is known from the function alone. The scan asks where any register would do.
+//! The general registers are in two banks, the even and the odd ones, each of which delivers one operand per cycle.
+//! An instruction with two or three operands in one bank takes a cycle more: on an H200 a chain of multiply-adds
+//! whose factors share a bank takes 1.4 times as long. It is separate from the choice of a register because operand
+//! pairs depend on the function alone. The scan asks where any register would do.
 
 use oriole_ori::{Cfg, File, Function, Loops, Opcode, SourceKind, Value};
 use oriole_sass::info::Class;
@@ -16,13 +16,13 @@ const MOST: usize = 8;
 /// An instruction that reads a value, as seen from it.
 #[derive(Clone, Copy)]
 struct Together {
-    /// What it reads beside the value.
+    /// Its other operands.
     others: [Option<Value>; 2],
-    /// How often it runs, in a rough count.
+    /// Estimated execution frequency.
     weight: i32,
 }
 
-/// What each value is read with.
+/// Operands that each value is read with.
 #[derive(Default)]
 pub struct Banks {
     together: TiVec<Value, SmallVec<[Together; 2]>>,
@@ -70,7 +70,8 @@ impl Banks {
         Banks { together }
     }
 
-    /// What speaks for an odd register, less what speaks for an even one. `register` gives where a value is, or is going to be.
+    /// Weight for an odd register minus weight for an even one. `register` gives the current or planned register of a
+    /// value.
     pub fn preference(&self, value: Value, register: impl Fn(Value) -> Option<u8>) -> i32 {
         let Some(together) = self.together.get(value) else { return 0 };
         let odd = |value: Value| register(value).map(|register| register % 2 == 1);

@@ -8,7 +8,7 @@ use crate::set::RegisterSet;
 use oriole_ori::{BlockId, File, Value};
 use smallvec::SmallVec;
 
-/// So many registers are kept free in a loop: tuples want room to be put in place, predicates are single.
+/// Registers that are kept free in a loop: tuples need room to be assembled, predicates are single.
 fn slack(file: File) -> u32 {
     match file {
         File::R => 4,
@@ -41,8 +41,8 @@ impl Scan<'_> {
             .filter(|&p| self.inputs.cfg.position(p) < position)
             .collect();
         let is_header = done.len() < self.inputs.cfg.predecessors(block).len();
-        // The most frequent predecessor decides; among equals the last, which is nearest. A slow path brings everything
-        // back to where the others have it.
+        // The most frequent predecessor decides; ties go to the last, which is nearest. A slow path restores
+        // everything to the locations of the others.
         let chosen = done
             .iter()
             .copied()
@@ -63,7 +63,7 @@ impl Scan<'_> {
                 self.in_memory[v] = self.stored_at_definition[v]
                     || (exit.in_memory && ((everywhere && stays) || exit.register == NONE));
                 if exit.register != NONE && !self.usable.contains(exit.register) {
-                    // Another way here has fewer registers.
+                    // Another path here has fewer registers.
                     self.assigned[v] = NONE;
                     if self.inputs.rematerializations[v].is_none() {
                         self.mark_stored_at_definition(v);
@@ -73,7 +73,7 @@ impl Scan<'_> {
                     self.occupant.set(usize::from(exit.register), v.0);
                 }
             }
-            // What is unknown on the chosen path may be known on another: it gets a place all the same.
+            // Values unknown on the chosen path may be known on another: they get a location all the same.
             for v in unknown {
                 if self.inputs.rematerializations[v].is_some() {
                     continue;
@@ -149,7 +149,7 @@ impl Scan<'_> {
             .filter(|(_, l)| l.register != NONE || l.in_memory)
             .collect();
         self.exit[self.block] = exit;
-        // The next block finds its own next uses; what is not read there has none.
+        // The next block finds its own next uses; values that it does not read have none.
         for &(v, _) in self.inputs.next_use.at_exit(self.block) {
             self.next[v] = NEVER;
         }
@@ -163,7 +163,7 @@ impl Scan<'_> {
         self.work.inserted[self.block] = std::mem::take(&mut self.marks);
     }
 
-    /// Puts the stores behind the only definitions of values that were spilled later.
+    /// Inserts stores after the only definitions of values that were spilled later.
     pub(super) fn insert_stores(&mut self) {
         let mut sites: Vec<(BlockId, u32, Value, u8)> = Vec::new();
         for (value, stored) in self.stored_at_definition.iter_enumerated() {

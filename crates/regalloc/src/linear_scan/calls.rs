@@ -1,5 +1,5 @@
-//! What calls mean to the values of a file: which registers they overwrite while a value is alive, and where they want their
-//! arguments. A value that is put into the right register from the start need not be moved at the call, nor back behind it.
+//! Effects of calls on the values of a file: registers clobbered while a value is live, and argument registers. A
+//! value that is in the right register from the start needs no move at the call, nor after it.
 
 use super::affinity::ClusterId;
 use super::scan_inputs::ScanInputs;
@@ -19,17 +19,17 @@ pub(super) fn overwritten_by(call: &CallShape, file: File) -> RegisterSet {
     }
 }
 
-/// What the calls of a function mean to values.
+/// Effects of the calls of a function on values.
 #[derive(Default)]
 pub struct Calls {
     /// By cluster; empty if there is no call.
     overwritten: TiVec<ClusterId, RegisterSet>,
-    /// For arguments the register in which a call wants them.
+    /// Preferred register of each argument of a call.
     arguments: FxHashMap<Value, u8>,
 }
 
 impl Calls {
-    /// Looks at what is alive across calls.
+    /// Finds the values live across calls.
     pub fn new(work: &Work, file: File, inputs: &ScanInputs) -> Calls {
         let mut calls = Calls::default();
         for &block in inputs.cfg.order() {
@@ -72,13 +72,13 @@ impl Calls {
         }
     }
 
-    /// What calls overwrite while a value of a cluster is alive.
+    /// Registers that calls clobber while a value of a cluster is live.
     #[inline]
     pub fn overwritten(&self, cluster: ClusterId) -> RegisterSet {
         self.overwritten.get(cluster).copied().unwrap_or_default()
     }
 
-    /// Where a call wants a value.
+    /// Register in which a call expects a value.
     #[inline]
     pub fn argument(&self, v: Value) -> Option<u8> {
         if self.arguments.is_empty() { None } else { self.arguments.get(&v).copied() }

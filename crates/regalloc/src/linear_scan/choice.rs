@@ -1,4 +1,4 @@
-//! Decisions of the linear scan: which register a value is assigned, which value is evicted, where a tuple goes.
+//! Decisions of the linear scan: the register of a value, the value to evict, the place of a tuple.
 
 use super::instruction::Assigned;
 use super::{COPY, FREE, NONE, Scan};
@@ -7,11 +7,12 @@ use crate::set::RegisterSet;
 use oriole_ori::{File, Value};
 use smallvec::SmallVec;
 
-/// What a move costs, where places for results are compared.
+/// Cost of a move, to compare registers for results.
 const MOVE: u32 = 8;
 
 impl Scan<'_> {
-    /// The value to evict: the one with the farthest next use (Belady); one that need not be stored is preferred a little.
+    /// The value to evict: the one with the farthest next use (Belady); one that need not be stored is preferred a
+    /// little.
     pub(super) fn eviction_candidate(&self, avoid: RegisterSet) -> Option<Value> {
         let mut best: Option<((u32, u32), Value)> = None;
         for r in self.usable.without(avoid).iter() {
@@ -34,8 +35,8 @@ impl Scan<'_> {
         best.map(|(_, v)| v)
     }
 
-    /// Picks the best of some free registers for a single value: its home, else where a call wants it, else one with room for its
-    /// cluster, else one that is nobody else's while it is alive.
+    /// Picks the best of some free registers for a single value: its home, else a register that a call prefers, else
+    /// one with room for its cluster, else one that no other cluster claims while it is live.
     pub(super) fn pick(&self, free: RegisterSet, v: Value) -> Option<u8> {
         if let Some(home) = self.home(v).filter(|&home| free.contains(home)) {
             return Some(home);
@@ -56,8 +57,8 @@ impl Scan<'_> {
         self.lone(self.in_bank(free, v))
     }
 
-    /// Of free registers those in the bank that what the value is read with leaves, if there are some. Only once the number of
-    /// registers is fixed: what is left of pairs would raise it.
+    /// Free registers in the bank that the other operands of the value leave free, if there are any. Only once the
+    /// register count is fixed: broken pairs would raise it.
     fn in_bank(&self, free: RegisterSet, v: Value) -> RegisterSet {
         if self.registers.file != File::R || !self.registers.least_recently_used {
             return free;
@@ -76,7 +77,8 @@ impl Scan<'_> {
     /// The lowest register that spoils no free pair, else the lowest.
     pub(super) fn lone(&self, free: RegisterSet) -> Option<u8> {
         let mut lone = if self.registers.file == File::R { free.lone() } else { RegisterSet::default() };
-        // The last register of an odd number has no partner that could be free: taking it would only raise the count.
+        // With an odd count the last register has no partner that could be free: taking it would only raise the
+        // count.
         if self.registers.count % 2 == 1 {
             lone.remove((self.registers.count - 1) as u8);
         }
@@ -89,7 +91,7 @@ impl Scan<'_> {
         lone.first().or(free.first())
     }
 
-    /// A register for a value with free ones round it for its whole cluster, or at least for its pair.
+    /// A register for a value with free ones around it for its whole cluster, or at least for its pair.
     fn room(&self, free: RegisterSet, v: Value) -> Option<u8> {
         let (cluster, offset) = self.cluster(v);
         let whole = self.range(free, cluster.width.into(), cluster.align.into()).map(|base| base + offset);
@@ -99,7 +101,7 @@ impl Scan<'_> {
         })
     }
 
-    /// The lowest of so many free registers in a row; the range that was touched first, if those are to be taken.
+    /// The lowest range of consecutive free registers; with LRU, the least recently used one.
     fn range(&self, free: RegisterSet, count: u16, align: u16) -> Option<u8> {
         let mut best: Option<(u32, u16)> = None;
         let mut base = 0u16;
@@ -137,7 +139,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Empties a register for somebody else.
+    /// Frees a register for another value.
     pub(super) fn clear(&mut self, register: u8, keep: RegisterSet) {
         let occupant = self.occupant[usize::from(register)];
         if occupant != FREE && occupant != COPY {
@@ -206,8 +208,8 @@ impl Scan<'_> {
         best.map(|(_, base)| base as u8)
     }
 
-    /// Brings a group of sources to where it must be and pins it. Gives the lowest register.
-    /// With `in_place` the registers are overwritten: what lives on must be somewhere else too.
+    /// Moves a group of sources to its required registers and pins it. Returns the lowest register. With `in_place`
+    /// the registers are overwritten: values that stay live must be somewhere else too.
     pub(super) fn place_sources(
         &mut self,
         group: &Group<'_>,
@@ -292,7 +294,7 @@ impl Scan<'_> {
     /// The register for a result that is no tuple.
     fn single_base(&self, v: Value, sources: &[Assigned<'_>]) -> Option<u8> {
         let free = self.free().without(self.defined);
-        // A copy wants the register of its source, an accumulator that of its old value.
+        // A copy prefers the register of its source, an accumulator that of its old value.
         let sources = sources.iter().filter(|(g, _)| g.values.len() == 1).map(|&(_, r)| r);
         if self.home(v).is_none() && !self.in_tuple(v) {
             for r in sources {
@@ -328,7 +330,7 @@ impl Scan<'_> {
             }
             Some(_) => None,
         };
-        // Who comes back in the next iteration has to be there then.
+        // A loop-carried value has to be back at its home in the next iteration.
         let away = match (home, self.is_carried(group.values[0])) {
             (Some(_), true) => MOVE * u32::from(count),
             _ => 2,
@@ -345,7 +347,7 @@ impl Scan<'_> {
             Some(moves + strange)
         };
         let mut best: Option<(u32, u32, u16)> = None;
-        // Most are where they are wanted at once.
+        // Most are in the right place at once.
         let wanted = home.or(fresh).into_iter().chain(source_hints.iter().copied());
         for base in wanted.map(u16::from).filter(|base| base.is_multiple_of(align)) {
             if base + count <= self.registers.count
@@ -374,7 +376,7 @@ impl Scan<'_> {
         best.map(|(_, _, base)| base as u8)
     }
 
-    /// What results cost that are put into the registers from this one on, if they can be.
+    /// Cost of placing results from this register on, if possible.
     fn result_cost(&self, group: &Group<'_>, base: u16, free_elsewhere: u32) -> Option<u32> {
         let mut cost = 0;
         let mut evicted = 0;
@@ -399,7 +401,7 @@ impl Scan<'_> {
         Some(cost)
     }
 
-    /// When a range of registers was touched last; all the same unless registers are to be least_recently_used.
+    /// Last use of a range of registers; constant unless LRU is enabled.
     fn age(&self, base: u16, count: u16) -> u32 {
         let range = usize::from(base)..usize::from(base + count);
         if self.registers.least_recently_used {

@@ -1,4 +1,5 @@
-//! Where clusters of values are at home: the range of registers that the first of their values was assigned, to which the others
+//! Homes of clusters: the range of registers that the first value of a cluster was assigned. The others go there, and
+//! other values avoid it.
 //! come, and which other values leave to them.
 
 use super::affinity::{Affinities, Cluster, ClusterId, Position, SlotId};
@@ -10,20 +11,20 @@ use typed_index_collections::{TiVec, ti_vec};
 
 /// The place of the end of a block among its instructions.
 const END: u32 = NEVER - 2;
-/// The place of the last read of a value that lives on behind the block.
+/// Position of the last read of a value that is live after the block.
 const BEHIND: u32 = NEVER - 1;
 
 /// Homes of clusters, and how long registers stay without them.
 pub(super) struct Homes {
     /// The first register of each cluster, or [`NONE`].
     base: TiVec<ClusterId, u8>,
-    /// Who is at home in each register, as far as known.
+    /// Owner of each register, as far as known.
     owner: [Option<Position>; 256],
     /// Registers that have an owner.
     owned: RegisterSet,
-    /// For each slot the instruction of the block that next defines a value of it, behind the current one.
+    /// For each slot the next instruction of the block that defines a value of it, after the current one.
     next_definition: TiVec<SlotId, u32>,
-    /// What stood in `next_definition` behind the definitions of the block, the first of them on top.
+    /// Stack of old entries of `next_definition`, for the definitions of the block; the first of them on top.
     later: Vec<u32>,
     /// For each value the instruction of the block that reads it last.
     last_read: TiVec<Value, u32>,
@@ -43,24 +44,24 @@ impl Homes {
 
     // The walk over a block, backwards.
 
-    /// A value is alive at the end of the block.
+    /// Records that a value is live-out.
     pub(super) fn lives_on(&mut self, value: Value) {
         self.last_read[value] = BEHIND;
     }
 
-    /// An instruction is the last one that reads a value.
+    /// Records the last reader of a value.
     pub(super) fn read_last(&mut self, value: Value, index: u32) {
         self.last_read[value] = index;
     }
 
-    /// An instruction defines a value of this slot.
+    /// Records a definition of a value of this slot.
     pub(super) fn defined_at(&mut self, slot: SlotId, index: u32) {
         self.later.push(std::mem::replace(&mut self.next_definition[slot], index));
     }
 
     // The scan, forwards.
 
-    /// The scan comes to a definition.
+    /// The scan reaches a definition.
     pub(super) fn passes_definition(&mut self, slot: SlotId) {
         self.next_definition[slot] = self.later.pop().expect("what the walk backwards has seen");
     }
@@ -78,12 +79,12 @@ impl Scan<'_> {
         (self.inputs.affinities.clusters[cluster], offset)
     }
 
-    /// Whether a value wants to lie beside others.
+    /// True if a value prefers registers adjacent to others.
     pub(super) fn in_tuple(&self, v: Value) -> bool {
         self.cluster(v).0.width > 1
     }
 
-    /// Whether a loop round the current block gives a value of the cluster to its next iteration.
+    /// True if a loop around the current block carries a value of the cluster to its next iteration.
     pub(super) fn is_carried(&self, v: Value) -> bool {
         self.is_carried_here(self.inputs.affinities.position(v).cluster)
     }
@@ -98,7 +99,7 @@ impl Scan<'_> {
         self.homes.home(self.inputs.affinities.position(v))
     }
 
-    /// Whether the owner of a register comes home before such an instruction of the block.
+    /// True if the owner of a register returns before this instruction of the block.
     #[inline]
     fn owner_comes_before(&self, register: u8, index: u32) -> bool {
         let Some(owner) = self.homes.owner[usize::from(register)] else { return false };
@@ -112,19 +113,19 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether a register is overwritten by a call, or its owner comes home, while a value that is put there now is alive.
+    /// True if a call clobbers a register, or its owner returns, while a value that is put there now is live.
     pub(super) fn is_claimed(&self, register: u8, v: Value) -> bool {
         self.overwritten(v).contains(register)
             || self.homes.owned.contains(register)
                 && self.owner_comes_before(register, self.homes.last_read[v])
     }
 
-    /// What calls overwrite while a value of the cluster is alive.
+    /// Registers that calls clobber while a value of the cluster is live.
     fn overwritten(&self, v: Value) -> RegisterSet {
         self.inputs.calls.overwritten(self.inputs.affinities.position(v).cluster)
     }
 
-    /// Those of some registers that no call overwrites, and whose owners do not come home, while a value is alive.
+    /// The given registers that no call clobbers, and whose owners do not return, while a value is live.
     pub(super) fn unclaimed(&self, registers: RegisterSet, v: Value) -> RegisterSet {
         let registers = registers.without(self.overwritten(v));
         let last_read = self.homes.last_read[v];
@@ -137,7 +138,8 @@ impl Scan<'_> {
         unclaimed
     }
 
-    /// A value has got a register: its cluster is at home there, unless that is the wrong place for it, or a loop wants it elsewhere.
+    /// Makes an assigned register the home of the value's cluster, unless it is the wrong place for it, or a loop
+    /// needs it elsewhere.
     pub(super) fn remember(&mut self, v: Value, register: u8) {
         let cluster = self.inputs.affinities.position(v).cluster;
         if self.homes.base[cluster] == NONE || !self.is_carried_here(cluster) {
@@ -145,7 +147,7 @@ impl Scan<'_> {
         }
     }
 
-    /// At the top of a loop: where the values are now, those of the next iteration come.
+    /// At a loop header: makes the current registers the homes for the next iteration.
     pub(super) fn settle(&mut self, v: Value) {
         if self.assigned[v] != NONE {
             self.move_home(v, self.assigned[v]);
@@ -168,7 +170,7 @@ impl Scan<'_> {
             return;
         }
         for (register, offset) in range.zip(0..) {
-            // Who has moved away, or does not come again, owns nothing.
+            // An owner that has moved away, or does not return, owns nothing.
             let held = self.homes.owner[usize::from(register)].is_some_and(|owner| owner.cluster != id)
                 && self.owner_comes_before(register, NEVER);
             if !held {

@@ -1,5 +1,5 @@
-//! One instruction of the scan: its sources are brought to registers, its results are assigned some, and the moves that
-//! this takes are put before it.
+//! One instruction of the scan: moves its sources to registers, assigns its results, and inserts the required moves
+//! before it.
 
 use super::calls::overwritten_by;
 use super::occupancy::{COPY, FREE};
@@ -13,13 +13,13 @@ use crate::set::RegisterSet;
 use oriole_ori::{Instruction, Opcode, Pseudo, Value};
 use smallvec::SmallVec;
 
-/// A group of values and the lowest of their registers, which follow each other.
+/// A group of values and the lowest of their consecutive registers.
 pub(super) type Assigned<'a> = (Group<'a>, u8);
 
-/// The operands of an instruction in the register file at hand, each with its lowest register.
+/// The operands of an instruction in the current register file, each with its lowest register.
 type Operands = SmallVec<[(Slot, u8); 8]>;
 
-/// Whether a value that the instruction reads is read again.
+/// True if a value that the instruction reads is read again.
 fn lives(after_uses: &[(Value, u32)], v: Value) -> bool {
     after_uses.iter().find(|(u, _)| *u == v).is_some_and(|(_, next)| *next != NEVER)
 }
@@ -50,7 +50,8 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Decides the registers of all operands, and moves the state behind the instruction, which is to come next in the output.
+    /// Assigns the registers of all operands, and advances the state past the instruction, which comes next in the
+    /// output.
     fn assign_operands(
         &mut self,
         instruction: &Instruction,
@@ -62,8 +63,8 @@ impl Scan<'_> {
         let reads = sources(&self.work.function, instruction, file, self.work.stack_pointer);
         let writes = destinations(instruction, file);
         self.clear_overwritten(instruction, &writes, after_uses);
-        // A warp group's product writes its accumulators while it still reads: they are read where they are written, and no
-        // other source may lie there.
+        // A `wgmma` writes its accumulators while it still reads: they are read in place, and no other source may
+        // overlap.
         let early = is_group_product(instruction);
         let accumulators = if partial {
             None
@@ -76,7 +77,8 @@ impl Scan<'_> {
         if partial {
             order.extend(writes.iter().map(|&g| (g, true)));
         }
-        // Old values come before sources of the same width: they must be at assigned, a source may be a copy.
+        // Old values come before sources of the same width: they must be at their assigned register, a source may be
+        // a copy.
         order.sort_by_key(|(g, tied)| (g.fixed.is_none(), !tied, std::cmp::Reverse(g.values.len())));
         let mut placed: SmallVec<[Assigned<'_>; 6]> = SmallVec::new();
         for (group, _) in order {
@@ -109,7 +111,7 @@ impl Scan<'_> {
         Ok(operands)
     }
 
-    /// An undefined value needs no register, since nothing is known of it.
+    /// An undefined value needs no register.
     fn undefined(&mut self, next: Next<'_>, mark: bool, after_definitions: &[(Value, u32)]) {
         for &(v, next) in after_definitions {
             self.put(v, NONE);
@@ -157,8 +159,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Sources that die, and copies of sources, free their registers for results, unless the results are written while
-    /// the sources are still read (`early`). `tied` are results that keep the register of a source.
+    /// Frees the registers of dying sources, and of copies of sources, for results, unless the results are written
+    /// while the sources are still read (`early`). `tied` are results that keep the register of a source.
     fn free_dying(&mut self, after_uses: &[(Value, u32)], tied: &[(Value, u32)], early: bool) {
         for &(v, next) in after_uses {
             self.next[v] = next;
@@ -230,8 +232,8 @@ impl Scan<'_> {
         }
     }
 
-    /// The next instruction of the output writes the results of a group to the registers from this one on. `new` is false
-    /// for guarded results, which keep the register of their old value.
+    /// The next instruction of the output writes the results of a group to the registers from `base` on. `new` is
+    /// false for guarded results, which keep the register of their old value.
     fn define(&mut self, group: &Group<'_>, base: u8, after_definitions: &[(Value, u32)], new: bool) {
         for (&v, r) in group.values.iter().zip(base..) {
             let next = after_definitions.iter().find(|(d, _)| *d == v).map_or(NEVER, |(_, n)| *n);

@@ -1,6 +1,6 @@
-//! Which value is in which register at the current point of the linear scan.
+//! Occupants of registers at the current point of the linear scan.
 //!
-//! It is here because the scan asks for the free registers many times for each instruction: they are kept as a set.
+//! It is here because the scan queries the free registers many times for each instruction: they are kept as a set.
 
 use crate::set::RegisterSet;
 use std::ops::Index;

@@ -1,5 +1,5 @@
-//! Parallel copies, as at the end of a block before a join: the scan decides where the new values go and turns the copies
-//! of its register file into moves.
+//! Parallel copies, as at the end of a block before a join: the scan decides where the new values go and turns the
+//! copies of its register file into moves.
 
 use super::{NONE, Scan, location};
 use crate::AllocateError;
@@ -8,7 +8,7 @@ use crate::next_use::NEVER;
 use crate::set::RegisterSet;
 use oriole_ori::{Destination, Instruction, Origin, Pseudo, Source, SourceKind, Value};
 
-/// One copy of the register file at hand.
+/// One copy of the current register file.
 struct Copy {
     destination: Value,
     source: Source,
@@ -16,13 +16,13 @@ struct Copy {
     next: u32,
 }
 
-/// Where the destinations go.
+/// Locations of the destinations.
 struct Plan {
     /// Index of the copy and the location of its destination, in the order of the decisions.
     places: Vec<(usize, Place)>,
     /// Registers that were free or whose values die here.
     available: RegisterSet,
-    /// Those of them that a destination has been assigned.
+    /// Those that are assigned to a destination.
     taken: RegisterSet,
 }
 
@@ -36,7 +36,7 @@ impl Plan {
 }
 
 impl Scan<'_> {
-    /// The copies of this file become moves; what remains of the instruction says where the new values begin.
+    /// The copies of this file become moves; the rest of the instruction defines the new values.
     pub(super) fn parallel_copy(
         &mut self,
         mut instruction: Instruction,
@@ -97,7 +97,7 @@ impl Scan<'_> {
 
     /// Decides where the destinations go. Those that are dead go nowhere.
     fn assign_destinations(&mut self, copies: &[Copy], after_uses: &[(Value, u32)]) -> Vec<(usize, Place)> {
-        // Sources that die give up their registers.
+        // Dying sources release their registers.
         let mut available = self.free();
         for &(v, next) in after_uses {
             if next == NEVER && self.assigned[v] != NONE {
@@ -113,8 +113,8 @@ impl Scan<'_> {
         plan.places
     }
 
-    /// Assigns the destinations that the successor expects in a register or slot, or that fit where their source is.
-    /// Gives the other live ones.
+    /// Assigns the destinations that the successor expects in a register or slot, or that fit in their source's
+    /// register. Returns the other live ones.
     fn assign_hinted(&self, copies: &[Copy], plan: &mut Plan) -> Vec<usize> {
         let entry = match self.work.function.block(self.block).successors.as_slice() {
             &[only] => self.entry[only].as_deref(),
@@ -168,7 +168,7 @@ impl Scan<'_> {
                 }
             };
             if let Place::Register(r) = place {
-                // The rest of its tuple comes beside it.
+                // The rest of its tuple goes next to it.
                 self.remember(d, r);
             }
             plan.assign(k, place);
@@ -220,7 +220,7 @@ impl Scan<'_> {
         emitter.parallel(moves, scratch);
     }
 
-    /// The state behind the copy.
+    /// Updates the state after the copy.
     fn update_after_copies(
         &mut self,
         copies: &[Copy],

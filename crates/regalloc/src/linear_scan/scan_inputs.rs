@@ -1,5 +1,5 @@
-//! Inputs of the linear scan of a register file that do not depend on the register limit, since a function may be scanned
-//! several times: control flow, next uses, values that can be rematerialized, affinities, register pressure.
+//! Inputs of the linear scan of a register file that do not depend on the register limit, since a function may be
+//! scanned several times: control flow, next uses, values that can be rematerialized, affinities, register pressure.
 
 use super::affinity::{self, Affinities};
 use super::banks::Banks;
@@ -14,36 +14,36 @@ use oriole_ori::{
 use oriole_sass::Op;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
-/// ScanInputs and hints of one file, by value where nothing else is said.
+/// Inputs and hints of one file, by value unless stated otherwise.
 pub struct ScanInputs {
     /// The graph.
     pub cfg: Cfg,
     /// Its loops.
     pub loops: Loops,
-    /// What each instruction reads and writes.
+    /// Values that each instruction reads and writes.
     pub touches: Touches,
-    /// How far away the next uses are.
+    /// Next-use distances.
     pub next_use: NextUse,
-    /// How to make a value anew.
+    /// The instruction that rematerializes a value.
     pub rematerializations: TiVec<Value, Option<Box<Instruction>>>,
-    /// True if it has one definition, which always happens.
+    /// True if it has one unconditional definition.
     pub single: TiVec<Value, bool>,
-    /// Which values parallel copies connect: the lowest of them.
+    /// Webs of parallel copies: the lowest value of each.
     web: TiVec<Value, Value>,
-    /// Which values want which registers together.
+    /// Register affinities of values.
     pub affinities: Affinities,
-    /// What calls mean to values.
+    /// Effects of calls on values.
     pub calls: Calls,
-    /// Which values are read together; nothing is known of other files.
+    /// Values that are read together; empty for other files.
     pub banks: Banks,
-    /// For each block whether it calls a routine: it is on a slow path, which few threads take.
+    /// True for blocks that call a routine: they are on a slow path, which few threads take.
     pub slow: TiVec<BlockId, bool>,
-    /// For each block the most values of the file alive at once; for a header those of the loop.
+    /// For each block the most values of the file live at once; for a header those of the loop.
     pub pressure: TiVec<BlockId, u32>,
-    /// How many registers there are where, if that changes.
+    /// Register counts by program point, if they change.
     pub grants: Option<Grants>,
-    /// The most values alive at once that only a register or the frame can hold: they can neither be made anew nor be
-    /// unknown.
+    /// The most values live at once that need a register or the frame: those that are neither rematerializable nor
+    /// undefined.
     pub held: u32,
 }
 
@@ -103,7 +103,7 @@ impl ScanInputs {
         inputs
     }
 
-    /// Finds what can be made anew, and webs of parallel copies; gives the values that are undefined somewhere.
+    /// Finds rematerializable values, and webs of parallel copies; returns the values that are undefined somewhere.
     fn look_at_operands(&mut self, work: &Work, file: File) -> Vec<Value> {
         let mut undefined = Vec::new();
         let function = &work.function;
@@ -118,10 +118,10 @@ impl ScanInputs {
                 let copy = is_parallel_copy(instruction);
                 for group in &groups {
                     for &v in group.values {
-                        // Copies of many values count twice: they have no one place behind which to store.
+                        // Parallel copies count twice: there is no single point after them to store.
                         definitions[v] += if copy || is_partial(instruction) { 2 } else { 1 };
                         self.single[v] = definitions[v] == 1;
-                        // What an earlier file put in stands for something else than it says.
+                        // Instructions inserted for an earlier file have a different meaning.
                         self.rematerializations[v] =
                             (definitions[v] == 1 && !mark && is_rematerializable(instruction))
                                 .then(|| Box::new(instruction.clone()));
@@ -146,8 +146,8 @@ impl ScanInputs {
         undefined
     }
 
-    /// The values that can neither be made anew nor be unknown. What nothing defines is unknown, and so may be what parallel
-    /// copies make of it.
+    /// Values that are neither rematerializable nor undefined. A value without a definition is undefined, and so may
+    /// be parallel copies of it.
     fn held(&self, undefined: &[Value]) -> TiVec<Value, bool> {
         let mut unknown: TiVec<Value, bool> = ti_vec![false; self.single.len()];
         if let Some(&entry) = self.cfg.order().first() {
@@ -158,9 +158,9 @@ impl ScanInputs {
         self.rematerializations.iter_enumerated().map(held).collect()
     }
 
-    /// Counts what is alive, from the end of each block backwards.
+    /// Counts live values, from the end of each block backwards.
     fn count_pressure(&mut self, held: &TiSlice<Value, bool>) {
-        // For each value the block in which it was last seen alive.
+        // For each value the last block in which it was seen live.
         let mut seen: TiVec<Value, u32> = ti_vec![u32::MAX; self.single.len()];
         for &block in self.cfg.order() {
             let at_exit = self.next_use.at_exit(block);
@@ -187,7 +187,7 @@ impl ScanInputs {
             self.pressure[block] = highest;
             self.held = self.held.max(highest_held);
         }
-        // The pressure of a loop is the highest of its blocks; outer loops stand before the loops in them.
+        // The pressure of a loop is the highest of its blocks; outer loops come before the loops in them.
         let mut highest = vec![0; self.loops.loops.len()];
         for &block in self.cfg.order() {
             if let Some(index) = self.loops.innermost(block) {
@@ -203,7 +203,7 @@ impl ScanInputs {
     }
 }
 
-/// An instruction whose result can be made again anywhere: no register is read and the result never changes.
+/// An instruction whose result can be rematerialized anywhere: it reads no register and the result never changes.
 fn is_rematerializable(instruction: &Instruction) -> bool {
     let plain = |kind: &SourceKind| {
         matches!(

@@ -1,5 +1,5 @@
-//! The moves of a parallel copy that have not been emitted yet: a move is ready when its destination is not read any more;
-//! when none is ready, only cycles are left, and in them every place is read exactly once.
+//! Pending moves of a parallel copy. A move is ready when its destination is not read any more. When none is ready,
+//! only cycles are left, and in them every location is read exactly once.
 
 use super::{From, Move, Place};
 use oriole_ori::Value;
@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 pub(super) struct Pending {
     /// The moves; `None` for those that are done.
     pub(super) moves: Vec<Option<Move>>,
-    /// How many pending moves read a place.
+    /// Count of pending moves that read a location.
     readers: FxHashMap<Place, u32>,
     by_destination: FxHashMap<Place, usize>,
     ready: Vec<usize>,
@@ -25,12 +25,12 @@ impl Pending {
                 *readers.entry(place).or_default() += 1;
             }
         }
-        // It is popped from the end: the moves that can go at once go in the order given.
+        // It is popped from the end: independent moves keep the given order.
         let ready = (0..moves.len()).rev().filter(|&i| !readers.contains_key(&moves[i].to)).collect();
         Pending { moves: moves.into_iter().map(Some).collect(), readers, by_destination, ready, first: 0 }
     }
 
-    /// A ready move, which is done with this.
+    /// Takes a ready move.
     pub(super) fn next_ready(&mut self) -> Option<Move> {
         while let Some(index) = self.ready.pop() {
             let Some(m) = self.moves[index].take() else { continue };
@@ -69,14 +69,14 @@ impl Pending {
         self.ready.push(index);
     }
 
-    /// A move has been done by a swap: what read its destination `to` finds that in `from`.
+    /// A swap did a move: readers of its destination `to` find the content in `from`.
     pub(super) fn swapped(&mut self, index: usize, to: Place, from: Place) {
         self.moves[index] = None;
         let redirected = self.redirect(to, from);
         self.readers.insert(from, redirected);
         self.readers.insert(to, 0);
         for pending in &mut self.moves {
-            // A move that has become empty is done.
+            // A move to itself is done.
             if let Some(m) = pending
                 && m.from == From::Place(m.to)
             {

@@ -20,7 +20,7 @@ fn a_value_in_a_wrong_register_is_found() {
         let mut random = Random::new(seed);
         for _ in 0..4 {
             let mut broken = allocation.clone();
-            // Some value of the general file goes to its neighbour's register.
+            // Move some general value to its neighbour's register.
             let candidates: Vec<Value> = broken
                 .assignment
                 .registers
@@ -38,7 +38,7 @@ fn a_value_in_a_wrong_register_is_found() {
             found += u32::from(!check(Chip::SM_90, &prepared, &broken).is_empty());
         }
     }
-    // Some registers hold what nobody knows or reads, and moving those is no mistake.
+    // Some registers hold unknown or unread content, and moving those is no error.
     assert!(tried > 50 && found * 10 > tried * 6, "{found} of {tried}");
 }
 
@@ -86,7 +86,7 @@ fn for_each_reload(mut judge: impl FnMut(&Prepared, &Allocation, BlockId, usize)
     tried
 }
 
-/// The registers that the instruction writes, with what each then stands for.
+/// The registers that the instruction writes, with the value that each then holds.
 fn written(allocation: &Allocation, block: BlockId, at: usize) -> Vec<(Option<u8>, Value)> {
     let mut written = Vec::new();
     allocation.function.blocks[block].instructions[at].for_each_definition(|value| {
@@ -99,8 +99,8 @@ fn written(allocation: &Allocation, block: BlockId, at: usize) -> Vec<(Option<u8
     written
 }
 
-/// Whether before the instruction, on every way there that gives the value at all, the register holds it. Walks back
-/// from the place; shares nothing with the checker, which goes forward.
+/// True if the register holds the value before the instruction, on every path that defines it. Walks backwards;
+/// shares nothing with the checker, which walks forwards.
 fn still_held(allocation: &Allocation, start: (BlockId, usize), register: Option<u8>, value: Value) -> bool {
     let blocks = &allocation.function.blocks;
     let mut seen: TiVec<BlockId, _> = ti_vec![[false; 2]; blocks.len()];
@@ -115,7 +115,7 @@ fn still_held(allocation: &Allocation, start: (BlockId, usize), register: Option
                 settled = true;
                 break;
             }
-            // The input gives the value here, and the register did not get it or did not keep it.
+            // The input defines the value here, and the register did not get it or did not keep it.
             if !allocation.inserted[block][at] && writes.iter().any(|write| write.1 == value) {
                 return false;
             }
@@ -134,7 +134,7 @@ fn still_held(allocation: &Allocation, start: (BlockId, usize), register: Option
     true
 }
 
-/// A reload that is lost is found, unless the register held the value without it, or nobody had given a value.
+/// A lost reload is found, unless the register held the value anyway, or the value was undefined.
 #[test]
 fn a_lost_reload_is_found() {
     let mut found = 0;
@@ -152,8 +152,7 @@ fn a_lost_reload_is_found() {
     assert!(tried > 10 && found > 10, "{found} of {tried}");
 }
 
-/// The second of two loads of half the lanes must find the first one's registers in its own, which nothing but the old value
-/// says.
+/// The second of two loads by half the lanes must write the registers of the first one; only the old value says so.
 #[test]
 fn a_half_that_is_loaded_elsewhere_is_found() {
     let text = "kernel params=0 barriers=0

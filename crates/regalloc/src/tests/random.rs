@@ -1,4 +1,4 @@
-//! Random functions: any graph, values with many definitions, guarded results, tuples, calls, copies of many values.
+//! Random functions: any graph, values with many definitions, guarded results, tuples, calls, parallel copies.
 
 use crate::driver::{Prepared, general, prepare, usable};
 use crate::linear_scan::ScanInputs;
@@ -12,7 +12,7 @@ use oriole_ori::{
 };
 use oriole_sass::Op;
 
-/// A small generator of numbers, so that a failing seed can be named.
+/// A small random number generator, so that a failing seed can be named.
 pub struct Random(u64);
 
 impl Random {
@@ -64,7 +64,7 @@ pub fn function(seed: u64) -> Function {
         for _ in 0..random.below(14) {
             block.instructions.push(instruction(random, &general, &predicates, &uniform, index == 0));
         }
-        // Edges: forward so that everything is reached, now and then back.
+        // Edges: forward so that everything is reachable, sometimes back.
         let last = index + 1 == count;
         let mut successors = oriole_ori::Successors::new();
         if !last {
@@ -133,7 +133,7 @@ fn instruction(
     first: bool,
 ) -> Instruction {
     if random.chance(6) {
-        // A constant: may be made again.
+        // A constant: may be rematerialized.
         let mut made = Instruction::new(Op::MOV, Origin(0));
         made.destinations.push(Destination::new(File::R, [any(random, general)]));
         made.sources.push(Source::imm(random.below(5) as u32));
@@ -214,13 +214,13 @@ fn call(random: &mut Random, general: &[Value]) -> Instruction {
         clobbers_uniform: random.chance(50),
         ..CallShape::default()
     }));
-    // An indirect call: the target pair stands last.
+    // An indirect call: the target pair is last.
     call.sources.push(Source::values(distinct(random, general, 2)));
     call
 }
 
-/// The same function with calls of routines in the place of some calls; each states what it overwrites, never so much
-/// that its caller has nothing left.
+/// The function with calls of routines instead of some calls; each states its clobbers, never so many that its caller
+/// has nothing left.
 fn with_routines(mut function: Function, seed: u64) -> Function {
     let random = &mut Random::new(seed);
     function.symbols.push(SymbolRef {
@@ -245,13 +245,13 @@ fn with_routines(mut function: Function, seed: u64) -> Function {
     function
 }
 
-/// Where more values have to be held than there are registers, no allocation does without the frame.
+/// With more held values than registers, every allocation uses the frame.
 #[test]
 fn held_values_are_in_registers_or_in_the_frame() {
     let mut beyond = 0;
     for seed in 1..=120 {
         let mut input = function(seed);
-        // Constants, which can be made anew where they are read, and most other values are known from the start.
+        // Constants, which can be rematerialized at their uses; most other values are defined from the start.
         let values: Vec<Value> = input.values.keys().filter(|&v| input.file(v) == File::R).collect();
         let constants: Vec<Value> = (0..24).map(|_| input.new_value(File::R, None)).collect();
         let write = |op: Op, v: Value| {
@@ -315,7 +315,7 @@ fn random_functions_are_allocated_right_at_every_limit() {
                     );
                     spills += allocation.assignment.spill_stores;
                 }
-                // Uniform values that live across a call in a function have nowhere to go.
+                // Uniform values live across a call in a function have no location.
                 Err(crate::AllocateError::Pressure { .. }) => {}
                 Err(error) => panic!("seed {seed} limit {limit:?}: {error}\n{function}"),
             }

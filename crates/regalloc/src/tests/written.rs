@@ -17,7 +17,7 @@ fn show(text: &str, limit: Option<u16>, expected: Expect) {
 fn show_with(text: &str, options: &AllocateOptions, expected: Expect) {
     let function = parse(text).expect("test input parses");
     let (mut function, assignment) = allocate(function.clone(), Chip::SM_90, options).expect("allocation");
-    // Values of equal register become one value with the register's number, so that the text shows registers.
+    // Values with one register become one value named after it, so that the text shows registers.
     let mut renamed = function.clone();
     let registers = assignment.registers.clone();
     let rename = |v: &mut Value, file: File| {
@@ -65,7 +65,7 @@ fn show_with(text: &str, options: &AllocateOptions, expected: Expect) {
     expected.assert_eq(&text);
 }
 
-/// The accumulators of a warp group's product are its result: they count once, and a limit that they fit into holds.
+/// The accumulators of a `wgmma` are its result: they count once, and a limit that they fit into holds.
 #[test]
 fn accumulators_count_once() {
     let accumulators: Vec<String> = (0..64).map(|k| format!("r{k}")).collect();
@@ -85,7 +85,7 @@ fn accumulators_count_once() {
     assert_eq!(assignment.general_registers, 96);
 }
 
-/// The left factor of the widest product of doubles lies at a multiple of sixteen, the others at one of eight.
+/// The left factor of the widest f64 MMA is aligned to sixteen registers, the others to eight.
 #[test]
 fn the_widest_factor_has_its_own_alignment() {
     let tuple = |from: u32, count: u32| {
@@ -106,7 +106,7 @@ fn the_widest_factor_has_its_own_alignment() {
     assert_eq!((register(10) % 16, register(30) % 8, register(40) % 8), (0, 0, 0));
 }
 
-/// Of a chain of multiply-adds each factor lies in the other bank than what it is multiplied with.
+/// In a chain of multiply-adds the two factors are in different banks.
 #[test]
 fn what_is_read_together_lies_in_both_banks() {
     let mut text = String::from("kernel params=0 barriers=0\nb0:\n  r0 = S2R %(SR_TID.X) ; 0\n");
@@ -126,7 +126,7 @@ fn what_is_read_together_lies_in_both_banks() {
     assert_eq!(apart, 20);
 }
 
-/// A copy and its source may lie in one register while both are read; the checker knows what the register holds.
+/// A copy and its source may share a register while both are read; the checker knows the content of the register.
 #[test]
 fn a_uniform_copy_shares_the_register_of_its_source() {
     show(
@@ -223,7 +223,7 @@ b0:
 
 #[test]
 fn a_part_of_the_warp_keeps_uniform_registers_of_the_others() {
-    // u4 is dead where the first part writes u5; the other part reads it afterwards.
+    // u4 is dead where some lanes write u5; the others read it afterwards.
     show(
         "kernel params=8 barriers=0
 b0: -> b1 b2
@@ -267,7 +267,7 @@ b3:
 
 #[test]
 fn what_a_routine_does_not_state_survives_its_call() {
-    // r0 is out of the way of the call; on the way around it nothing moves.
+    // r0 is in a register that the call preserves; on the path around it nothing moves.
     show(
         "kernel params=8 barriers=0
   symbol s0 helper \"oriole.routine\"
@@ -311,7 +311,7 @@ b2:
 
 #[test]
 fn what_lives_across_a_routine_is_where_it_leaves_it() {
-    // The sum and the address are put behind what the routine overwrites, its argument where it takes it: nothing moves.
+    // The sum and the address avoid the clobbers of the routine, and its argument is where it takes it: no moves.
     show(
         "kernel params=8 barriers=0
   symbol s0 helper \"oriole.routine\"
@@ -429,7 +429,7 @@ fn a_routine_that_does_not_keep_its_word_is_refused() {
     .assert_eq(&(all.join("\n") + "\n"));
 }
 
-/// Callers have values in uniform registers across calls, and no function saves one.
+/// Callers keep values in uniform registers across calls, and no function saves one.
 #[test]
 fn functions_take_no_uniform_registers_of_their_callers() {
     let many = 0..40;
@@ -527,8 +527,8 @@ b2:
     );
 }
 
-/// A block on an edge that needs no move goes: the latch branches to its header. A branch to the next block is turned
-/// round, so that it falls through.
+/// An edge block without moves is removed: the latch branches to its header. A branch to the next block is inverted,
+/// so that it falls through.
 #[test]
 fn empty_edge_blocks_go() {
     show(
@@ -565,7 +565,7 @@ b3: -> b1
     );
 }
 
-/// In unoptimized code a copy that needs no move, and a jump to what comes next, stay where they are all that is left of a statement.
+/// In unoptimized code a redundant copy, or a jump to the next block, stays if it is all that is left of a statement.
 #[test]
 fn statements_have_code_of_their_own() {
     let text = "kernel params=8 barriers=0
@@ -642,7 +642,7 @@ fn at_level(level: u8) -> Options {
     options
 }
 
-/// A thread that starts with 40 registers cannot give some back and have 48.
+/// A thread that starts with 40 registers cannot release some and have 48.
 #[test]
 fn registers_given_back_are_no_more_than_there_are() {
     let allocated = |count: u32, limit: Option<u16>| {
@@ -662,7 +662,7 @@ fn registers_given_back_are_no_more_than_there_are() {
 
 #[test]
 fn values_leave_registers_that_are_given_back() {
-    // Of 28 values some are beyond the 24 registers that are left.
+    // Some of 28 values do not fit the 24 remaining registers.
     let count = 28;
     let loads: String =
         (1..=count).map(|r| format!("  r{r} = LDS [r0+0x{:x}] mem(shared r) ; 0\n", 4 * r)).collect();
@@ -759,9 +759,9 @@ fn values_leave_registers_that_are_given_back() {
     );
 }
 
-/// Accumulators and fragments that a loop carries stay where its header has them: no move inside of the loop. The fragment
-/// of the next iteration comes where this one's was, since that is read for the last time before; the result goes to
-/// the accumulators, not to the fragment that is free then.
+/// Accumulators and fragments that a loop carries stay in the registers of its header: no moves inside of the loop.
+/// The fragment of the next iteration replaces the current one, since that is last read before; the result goes to
+/// the accumulators, not to the free fragment.
 #[test]
 fn what_a_loop_carries_stays_in_its_place() {
     show(
@@ -807,7 +807,7 @@ b2:
     );
 }
 
-/// What lives through a loop leaves room for the predicates that the loop makes, and for one more.
+/// Values that are live through a loop leave room for the predicates of the loop, and for one more.
 #[test]
 fn predicates_that_live_through_a_loop_stay_in_their_registers() {
     let put_away = |count: u32| {
@@ -829,7 +829,7 @@ fn predicates_that_live_through_a_loop_stay_in_their_registers() {
     assert!(put_away(6), "the loop would have none to spare");
 }
 
-/// Zeros that both sides of a branch begin with, in the same registers, are made before it; a pair of them side by side.
+/// Zeros that both sides of a branch write to the same registers are written before it; a pair of them together.
 #[test]
 fn constants_of_both_sides_are_made_before_the_branch() {
     show(
@@ -878,8 +878,8 @@ b5:
     );
 }
 
-/// The move of a back edge stands before the branch, if the other way does not read what it overwrites; otherwise in a block of its
-/// own.
+/// The move of a back edge is before the branch, if the other path does not read the overwritten register; otherwise
+/// in a block of its own.
 #[test]
 fn moves_of_a_back_edge_stand_before_its_branch() {
     let with = |stored: &str| {
@@ -946,7 +946,7 @@ b3: -> b1
     );
 }
 
-/// A loop that a thread leaves by its end goes round by the branch alone.
+/// A loop that is left by ending the thread iterates by the branch alone.
 #[test]
 fn a_loop_that_ends_the_thread_branches_back() {
     show(
@@ -976,8 +976,8 @@ b1: -> b1
     );
 }
 
-/// Forty values go round a loop in two ways with twenty registers: copies between those that are spilled are no code, since a value and
-/// its copy share a word of the frame.
+/// Forty values go around a loop on two paths with twenty registers: copies between spilled ones are no code, since a
+/// value and its copy share a word of the frame.
 #[test]
 fn spilled_values_and_their_copies_share_a_word() {
     use std::fmt::Write as _;
@@ -1002,7 +1002,7 @@ fn spilled_values_and_their_copies_share_a_word() {
     let function = parse(&text).expect("test input parses");
     let (function, assignment) = allocate(function, Chip::SM_90, &options(Some(22))).expect("allocation");
     let spills = |op: &str| function.to_string().lines().filter(|line| line.contains(op)).count();
-    // Each value that has no register is stored once, before the loop, and loaded once, behind it.
+    // Each value without a register is stored once, before the loop, and loaded once, after it.
     let words = assignment.frame_bytes as usize / 4;
     assert!((COUNT - 20..COUNT).contains(&words), "{words} words");
     assert_eq!((spills(" STL "), spills("= LDL ")), (23, 24));

@@ -1,8 +1,8 @@
-//! What a form takes beside operands of the right kinds: modifiers, signs, suffixes and names as bits of a mask, so that
-//! legality is decided by comparing masks. The masks are computed with the table, when this crate is compiled. They are
-//! numbers in a few arrays that point nowhere, so that a process has them without doing anything.
+//! Constraints of a form besides operand kinds: modifiers, signs, suffixes and names as bits of a mask, so that
+//! legality is a comparison of masks. The masks are computed with the table, when this crate is compiled. They are
+//! integers in a few arrays without pointers, so that a process needs no initialization.
 //!
-//! No word is made here: whether numbers fit their fields is asked of the fields.
+//! No word is encoded here: the fields check whether values fit.
 
 use super::{Form, NO_BIT, SELF, Set, SlotKind, Token};
 use crate::{Mod, Mods, Operand, OperandKind, Symbol};
@@ -16,20 +16,20 @@ type Mask = [u64; MOST_WORDS];
 /// The constraints of one form.
 #[derive(Clone, Copy, Debug)]
 pub struct Constraints {
-    /// Every modifier, sign, suffix and name that the form can say, sorted; the index is the bit.
+    /// Every modifier, sign, suffix and name of the form, sorted; the index is the bit.
     vocabulary: &'static [Word],
-    /// What the form always says.
+    /// Tokens that the form always has.
     always: &'static [Always],
     /// For each set how many rows it has.
     rows: &'static [u16],
-    /// For each set the mask of what any of its rows says, then those of the rows, the rows that say most first.
+    /// For each set the union mask of its rows, then the masks of the rows, those with the most bits first.
     masks: &'static [u64],
     /// Two operands have a field in common.
     pub shares_fields: bool,
 }
 
-/// Something that an instruction says beside its numbers: what it is, the slot that says it, its name. One number, so that
-/// it is sorted and searched quickly.
+/// A token of an instruction besides its values: its kind, its slot, its name. One integer, for fast sorting and
+/// search.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Word(u32);
 
@@ -62,7 +62,7 @@ impl Word {
         Word::new(5, slot, symbol as u16)
     }
 
-    /// What a token stands for in a set of this slot; where a suffix is written plays no part.
+    /// The word of a token in a set of this slot; the position of a suffix in the text does not matter.
     const fn of(token: Token, slot: u8) -> Word {
         match token {
             Token::Mod(name) => Word::modifier(name),
@@ -80,14 +80,14 @@ const fn own_or(own: u8, slot: u8) -> u8 {
     if own == SELF { slot } else { own }
 }
 
-/// What a form always says: the bit, and the slot of the operand that says it where that is a suffix.
+/// A token that a form always has: the bit, and the slot of its operand if it is a suffix.
 #[derive(Clone, Copy, Debug)]
 struct Always {
     bit: u16,
     suffixed: Option<u8>,
 }
 
-/// How much of each array of a table is taken.
+/// Used length of each array of a table.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::form) struct Sizes {
     pub words: usize,
@@ -126,12 +126,12 @@ impl Sizes {
     }
 }
 
-/// How many words of 64 bits a mask has where the vocabulary has so many words.
+/// Length in 64-bit words of a mask for a vocabulary of this size.
 const fn mask_len(vocabulary: usize) -> usize {
     if vocabulary == 0 { 1 } else { vocabulary.div_ceil(64) }
 }
 
-/// The constraints of all forms of a table, one form behind the other in each array.
+/// The constraints of all forms of a table, concatenated in each array.
 #[derive(Debug)]
 pub(in crate::form) struct Pool<
     const FORMS: usize,
@@ -173,7 +173,7 @@ impl<const FORMS: usize, const WORDS: usize, const ALWAYS: usize, const SETS: us
         pool
     }
 
-    /// The same without the lengths in its type.
+    /// The pool without the lengths in its type.
     pub const fn table(&'static self) -> ConstraintTable {
         ConstraintTable {
             ends: &self.ends,
@@ -215,7 +215,7 @@ impl<const FORMS: usize, const WORDS: usize, const ALWAYS: usize, const SETS: us
         }
     }
 
-    /// Where a word is, or would be, in the vocabulary that begins at `first`.
+    /// Index of a word, or its insertion point, in the vocabulary that begins at `first`.
     const fn place(&self, first: usize, word: Word) -> usize {
         let (mut low, mut high) = (first, self.used.words);
         while low < high {
@@ -229,7 +229,7 @@ impl<const FORMS: usize, const WORDS: usize, const ALWAYS: usize, const SETS: us
         low
     }
 
-    /// Adds what these tokens stand for to the vocabulary that begins at `first`.
+    /// Adds the words of these tokens to the vocabulary that begins at `first`.
     const fn add_words(&mut self, first: usize, tokens: &[Token], slot: u8) {
         let mut token = 0;
         while token < tokens.len() {
@@ -248,7 +248,7 @@ impl<const FORMS: usize, const WORDS: usize, const ALWAYS: usize, const SETS: us
         }
     }
 
-    /// Adds the masks of a set; of rows that say as much the first one of the table comes first.
+    /// Adds the masks of a set; rows with equal bit counts keep their table order.
     const fn add_set(&mut self, first: usize, set: &Set) {
         let len = mask_len(self.used.words - first);
         assert!(len <= MOST_WORDS, "a form can say more than a mask holds");
@@ -278,7 +278,7 @@ impl<const FORMS: usize, const WORDS: usize, const ALWAYS: usize, const SETS: us
         self.used.sets += 1;
     }
 
-    /// Sets the bits of these tokens in the mask that comes next and in the one at `said`.
+    /// Sets the bits of these tokens in the next mask and in the one at `said`.
     const fn add_row(&mut self, first: usize, tokens: &[Token], slot: u8, said: usize) {
         let mut token = 0;
         while token < tokens.len() {
@@ -303,12 +303,12 @@ pub(in crate::form) struct ConstraintTable {
 }
 
 impl ConstraintTable {
-    /// True if two operands of the form of this number have a field in common.
+    /// True if two operands of this form share a field.
     pub fn shares_fields(&self, form: usize) -> bool {
         self.shares_fields[form]
     }
 
-    /// The constraints of the form of this number.
+    /// The constraints of a form, by index.
     pub fn get(&self, form: usize) -> Constraints {
         let first = form.checked_sub(1).map_or(Sizes::NONE, |before| self.ends[before]);
         let end = self.ends[form];
@@ -339,7 +339,7 @@ fn has_bit(mask: &Mask, bit: usize) -> bool {
     mask[bit / 64] >> (bit % 64) & 1 == 1
 }
 
-/// Of a set the row that says most of what is wanted and nothing else. The masks are those of the set.
+/// The row of a set that has most of the wanted tokens and no others. The masks are those of the set.
 fn best_row<'a>(masks: &'a [u64], wanted: &[u64]) -> Option<&'a [u64]> {
     let (said, rows) = masks.split_at(wanted.len());
     let mut rows = rows.chunks_exact(wanted.len());
@@ -350,8 +350,8 @@ fn best_row<'a>(masks: &'a [u64], wanted: &[u64]) -> Option<&'a [u64]> {
 }
 
 impl Constraints {
-    /// True if the form can say the modifiers, and of each operand its signs, suffixes and name. `slots` gives for each
-    /// operand its slot.
+    /// True if the form has the modifiers, and the signs, suffixes and name of each operand. `slots` gives the slot
+    /// of each operand.
     pub fn allow(&self, form: &Form, mods: &Mods, operands: &[Operand], slots: &[u8]) -> bool {
         let mut wanted: Mask = [0; MOST_WORDS];
         let mut want = |word: Word| match self.vocabulary.binary_search(&word) {
@@ -386,7 +386,7 @@ impl Constraints {
         let mut said: Mask = [0; MOST_WORDS];
         for always in self.always {
             let bit = usize::from(always.bit);
-            // The suffix of an operand that is left out is not asked for.
+            // The suffix of an omitted operand is not required.
             if !has_bit(&wanted, bit) && always.suffixed.is_none_or(|slot| slots.contains(&slot)) {
                 return false;
             }

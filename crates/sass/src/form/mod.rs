@@ -1,8 +1,8 @@
-//! The one table of encoded forms: its shape, and how it is asked. Encoder, decoder, printer, assembler parser and
-//! legality predicate all walk these rows; the rows themselves are text under `tables/`, turned into Rust by
-//! `cargo xtask codegen`.
+//! The one table of encoded forms: its structure and its queries. Encoder, decoder, printer, assembler parser and
+//! legality predicate all walk these rows; the rows themselves are text under `tables/`, which `cargo xtask codegen`
+//! turns into Rust.
 //!
-//! No algorithm that chooses instructions may enter: a form says what can be written, not what should be.
+//! No instruction selection may enter: a form says what is encodable, not what is best.
 
 mod constraints;
 mod shape;
@@ -18,7 +18,7 @@ use crate::info::Unit;
 use crate::{Mod, Op, RegisterFile, Symbol};
 use oriole_chip::{Chip, RegisterFiles, WordShape};
 
-/// The bits of the word that hold a number: up to two runs of bits, the lower part first.
+/// The bits of the word that hold a value: up to two runs of bits, the lower part first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Field {
     /// First bit and width in bits of the lower part.
@@ -29,9 +29,9 @@ pub struct Field {
     pub signed: bool,
     /// Stored as the complement, so that zero bits mean the always-true predicate.
     pub complement: bool,
-    /// What one step of the field counts: the value is `field * scale`.
+    /// Scale of the field: the value is `field * scale`.
     pub scale: u8,
-    /// What is added to the field to give the register number.
+    /// Added to the field to give the register index.
     pub bias: u8,
     /// When the text leaves it out.
     pub elided: Elided,
@@ -40,36 +40,36 @@ pub struct Field {
 /// When the text leaves a field out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Elided {
-    /// It is always written.
+    /// It is always printed.
     Never,
-    /// Left out when it names `RZ`, `PT` and the like.
+    /// Omitted when it names `RZ`, `PT` and the like.
     Neutral,
-    /// Always written; an instruction without the operand means `PT` here.
+    /// Always printed; an instruction without the operand means `PT` here.
     Written,
     /// Left out when it is zero.
     Zero,
     /// Left out when all its bits are set.
     Ones,
-    /// Left out when it is 0xff: all that a byte of a register says of predicates.
+    /// Omitted when it is 0xff, all predicates of a byte.
     Byte,
-    /// Never written: a text means an instruction with this register here.
+    /// Never printed: a text means an instruction with this register here.
     Hidden(u8),
 }
 
-/// How the bits of a floating immediate are read.
+/// Formats of a floating-point immediate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FloatKind {
-    /// IEEE single precision.
+    /// f32.
     F32,
-    /// The upper 32 bits of IEEE double precision; the lower ones are zero.
+    /// The upper 32 bits of an f64; the lower ones are zero.
     F64High,
-    /// IEEE half precision; brain float if the instruction says `.BF16_V2`.
+    /// f16; bf16 if the instruction says `.BF16_V2`.
     F16,
-    /// Brain float: the upper 16 bits of single precision.
+    /// bf16: the upper 16 bits of an f32.
     Bf16,
 }
 
-/// What a slot takes.
+/// Operand kinds of slots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SlotKind {
     /// General register.
@@ -98,13 +98,13 @@ pub enum SlotKind {
     ConstBindless,
     /// `cx[UR][R+offset]`.
     ConstBindlessIndexed,
-    /// An address in memory with these parts.
+    /// A memory address with these parts.
     Memory {
         /// `desc[UR]` in front.
         descriptor: bool,
         /// A general register as base.
         base: bool,
-        /// A uniform register as base or beside it.
+        /// A uniform register as base or in addition to it.
         uniform: bool,
         /// A constant offset.
         offset: bool,
@@ -129,7 +129,7 @@ pub enum SlotKind {
     },
     /// A branch target.
     Target,
-    /// A name chosen by one of the form's sets.
+    /// A name selected by one of the form's sets.
     Symbol,
     /// This name and no other; it takes no bits.
     FixedSymbol(Symbol),
@@ -137,7 +137,7 @@ pub enum SlotKind {
     ScoreboardSet,
 }
 
-/// Whether an operand is written or read.
+/// Direction of an operand access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Access {
     /// Written.
@@ -148,7 +148,7 @@ pub enum Access {
     DefUse,
 }
 
-/// How many consecutive registers an operand spans: the rule, to be answered with the modifiers of the instruction.
+/// Rule for the count of consecutive registers of an operand, evaluated with the modifiers of the instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the head of the form table explains each")]
 pub enum Width {
@@ -174,13 +174,13 @@ pub enum Width {
     Tensor,
     /// Coordinates of a texture.
     Coordinates,
-    /// What a fetch asks for beside coordinates.
+    /// Arguments of a fetch besides coordinates.
     Extras,
-    /// The first two texels of those that the mask names.
+    /// The first two texels of those that the mask selects.
     TexelsLow,
     /// The others.
     TexelsHigh,
-    /// Of the lower half of a load of 256 bits the words that its mask names.
+    /// Words that the mask selects, of the lower half of a 256-bit load.
     WordsLow,
     /// Of the upper half.
     WordsHigh,
@@ -190,11 +190,11 @@ pub enum Width {
     Surface,
     /// Data of a surface.
     SurfaceData,
-    /// Two singles side by side, or one for both with `.F32`.
+    /// An f32x2 pair, or one f32 for both with `.F32`.
     Packed,
     /// Data of a load from or a store to tensor memory.
     TensorData,
-    /// Masks of a product in tensor memory.
+    /// Masks of an MMA in tensor memory.
     Lanes,
     Unknown,
 }
@@ -207,11 +207,11 @@ pub const NO_BIT: u8 = u8::MAX;
 pub struct Slot {
     /// Written or read.
     pub access: Access,
-    /// What it takes.
+    /// Its operand kind.
     pub kind: SlotKind,
     /// The fields, in the order of the text: descriptor, base, uniform register, offset; bank before offset.
     pub fields: &'static [Field],
-    /// How many registers it spans.
+    /// Its register count.
     pub width: Width,
     /// The bit that negates it, or `NO_BIT`. A slot may also carry signs through a set.
     pub negate: u8,
@@ -221,12 +221,12 @@ pub struct Slot {
     pub invert: u8,
 }
 
-/// What a set or a form means.
+/// Meaning of a set row or a form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Token {
     /// A modifier of the instruction.
     Mod(Mod),
-    /// Operand `0` is negated. The number is `SELF` in a set that belongs to one slot.
+    /// Operand `0` is negated. The index is `SELF` in a set that belongs to one slot.
     Negate(u8),
     /// The operand's absolute value is taken.
     Absolute(u8),
@@ -238,17 +238,17 @@ pub enum Token {
     Symbol(u8, Symbol),
 }
 
-/// In place of an operand number: the slot of the set.
+/// Instead of an operand index: the slot of the set.
 pub const SELF: u8 = u8::MAX;
 
-/// Where a suffix is written.
+/// Text position of a suffix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// Behind the n-th register or number inside the operand.
+    /// After the n-th register or value inside the operand.
     Part(u8),
-    /// Behind the whole operand.
+    /// After the whole operand.
     End,
-    /// It is not written: the form is told from another one by its text alone.
+    /// It is not printed: the form differs from another one only by its text.
     Nowhere,
 }
 
@@ -257,22 +257,22 @@ pub enum Place {
 pub struct Row {
     /// The value of the bits.
     pub value: u16,
-    /// What it means.
+    /// Its meaning.
     pub tokens: &'static [Token],
 }
 
-/// A modifier field: bits of the word and what their values mean.
+/// A modifier field: bits of the word and the meaning of their values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Set {
     /// The bits, lowest first.
     pub bits: &'static [u8],
-    /// The slot its tokens belong to, or `SELF` where they name their slots themselves.
+    /// The slot of its tokens, or `SELF` if they name their slots themselves.
     pub slot: u8,
-    /// The values in rising order.
+    /// The rows, by ascending value.
     pub rows: &'static [Row],
 }
 
-/// One interpretation of an instruction word.
+/// One encoding of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Form {
     /// The mnemonic.
@@ -283,11 +283,11 @@ pub struct Form {
     pub mask: u128,
     /// Their values.
     pub value: u128,
-    /// The bits that mean nothing in this form.
+    /// The unused bits of this form.
     pub unused: u128,
-    /// How they are written.
+    /// Their written value.
     pub unused_value: u128,
-    /// What the form itself means.
+    /// The meaning of the form itself.
     pub always: &'static [Token],
     /// The operands.
     pub slots: &'static [Slot],
@@ -301,7 +301,7 @@ pub struct Form {
     pub read_barrier: bool,
 }
 
-/// The number of a form in the table of its chip.
+/// The index of a form in the table of its chip.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
 pub struct FormId(u16);
 
@@ -313,17 +313,17 @@ pub struct Table {
     /// The shape of the chip's words.
     words: WordShape,
     forms: &'static [Form],
-    /// For each form what it takes.
+    /// The operand kinds of each form.
     shapes: &'static [Shape],
-    /// For each form what else it takes.
+    /// The other constraints of each form.
     constraints: ConstraintTable,
-    /// For each opcode in rising order: the indexes of its forms in `by_opcode`.
+    /// For each opcode, ascending: the indices of its forms in `by_opcode`.
     opcodes: &'static [(u16, u16, u16)],
     /// Form indexes by opcode, the most closely identified form first.
     by_opcode: &'static [u16],
     /// For each `Op` its range of forms.
     ops: &'static [(u16, u16)],
-    /// For each `Op` the order its modifiers are written in.
+    /// For each `Op` the print order of its modifiers.
     orders: &'static [&'static [Mod]],
 }
 
@@ -348,23 +348,23 @@ impl Table {
         self.words
     }
 
-    /// The form of a number of this table.
+    /// The form with an id of this table.
     pub fn get(&self, id: FormId) -> Option<&'static Form> {
         self.forms.get(usize::from(id.0))
     }
 
-    /// The same, for a number that `ids_of` gave.
+    /// [`Self::get`] for an id that `ids_of` returned.
     pub(crate) fn form(&self, id: FormId) -> &'static Form {
         &self.forms[usize::from(id.0)]
     }
 
-    /// The numbers and shapes of the forms of a mnemonic.
+    /// The ids and shapes of the forms of a mnemonic.
     pub(crate) fn shapes_of(&self, op: Op) -> impl Iterator<Item = (FormId, &'static Shape)> + use<> {
         let (start, end) = self.ops.get(op as usize).copied().unwrap_or_default();
         (start..end).map(FormId).zip(&self.shapes[usize::from(start)..usize::from(end)])
     }
 
-    /// Whether some form of a mnemonic takes so many operands that are numbers or words of constant banks.
+    /// True if some form of a mnemonic takes this many immediates or constant-bank words.
     pub fn takes_constants(&self, op: Op, count: usize) -> bool {
         self.shapes_of(op).any(|(_, shape)| shape.constants() >= count)
     }
@@ -379,12 +379,12 @@ impl Table {
         self.constraints.get(usize::from(id.0))
     }
 
-    /// True if two operands of a form that the table has live in one field.
+    /// True if two operands of a form of this table share a field.
     pub(crate) fn shares_fields(&self, id: FormId) -> bool {
         self.constraints.shares_fields(usize::from(id.0))
     }
 
-    /// The numbers of the forms of a mnemonic.
+    /// The ids of the forms of a mnemonic.
     pub fn ids_of(&self, op: Op) -> impl ExactSizeIterator<Item = FormId> + use<> {
         let (start, end) = self.ops.get(op as usize).copied().unwrap_or_default();
         (start..end).map(FormId)
@@ -408,13 +408,13 @@ impl Table {
         self.by_opcode[range].iter().map(move |&index| &forms[index as usize])
     }
 
-    /// The order in which the modifiers of a mnemonic are written.
+    /// The print order of the modifiers of a mnemonic.
     pub fn order(&self, op: Op) -> &'static [Mod] {
         self.orders.get(op as usize).copied().unwrap_or(&[])
     }
 }
 
-/// How many bits of the word come before the scheduling control.
+/// First bit of the scheduling control.
 pub const CONTROL_SHIFT: u32 = 105;
 
 impl Form {
@@ -423,15 +423,15 @@ impl Form {
         (self.value & 0xfff) as u16
     }
 
-    /// Whether the word says a place in a batch where others have reuse flags. The disassembler takes one from every
-    /// instruction whose time is not fixed; only texture accesses were seen with one.
+    /// True if the word has a batch index instead of reuse flags. The disassembler accepts one on every
+    /// variable-latency instruction; only texture accesses were seen with one.
     pub fn has_batch(&self) -> bool {
         self.op.info().units == [Unit::Texture]
     }
 }
 
 impl Slot {
-    /// The register of a descriptor that the text never writes; `None` if the slot has no such field.
+    /// The register of a descriptor that the text never shows; `None` if the slot has no such field.
     pub fn hidden_descriptor(&self) -> Option<u8> {
         match (self.kind, self.fields.first()) {
             (
@@ -473,7 +473,7 @@ impl Field {
         low | ((((bits >> self.low.1) & ones(self.high.1 as u32)) as u128) << self.high.0)
     }
 
-    /// The value of raw bits of a number: signed and scaled.
+    /// The signed and scaled value of raw bits.
     pub fn number(&self, bits: u64) -> i64 {
         let width = self.width();
         let plain = if self.signed && width < 64 && bits >> (width - 1) & 1 == 1 {
@@ -484,7 +484,7 @@ impl Field {
         plain * self.scale as i64
     }
 
-    /// The raw bits of a number, or `None` if it does not fit.
+    /// The raw bits of a value, or `None` if it does not fit.
     pub fn number_bits(&self, value: i64) -> Option<u64> {
         let scale = self.scale as i64;
         if value % scale != 0 {
@@ -499,7 +499,7 @@ impl Field {
         fits.then_some(steps as u64 & ones(width))
     }
 
-    /// The smallest and the largest number it holds.
+    /// The smallest and the largest value of the field.
     pub fn range(&self) -> (i64, i64) {
         let (width, scale) = (self.width(), self.scale as i64);
         if self.signed {
@@ -509,13 +509,13 @@ impl Field {
         }
     }
 
-    /// The register or predicate number of raw bits.
+    /// The register or predicate index of raw bits.
     pub fn register(&self, bits: u64) -> u8 {
         let bits = if self.complement { !bits & ones(self.width()) } else { bits };
         (bits as u8).wrapping_add(self.bias)
     }
 
-    /// The raw bits of a register or predicate number, or `None` if it does not fit.
+    /// The raw bits of a register or predicate index, or `None` if it does not fit.
     pub fn register_bits(&self, register: u8) -> Option<u64> {
         let bits = register.checked_sub(self.bias)? as u64;
         if bits > ones(self.width()) {
@@ -524,7 +524,7 @@ impl Field {
         Some(if self.complement { !bits & ones(self.width()) } else { bits })
     }
 
-    /// The number of a register of a file as operands give it: that of the neutral register for all ones.
+    /// The operand index of a register of a file: that of the neutral register for all ones.
     pub fn named(&self, file: RegisterFile, bits: u64) -> u8 {
         let register = self.register(bits);
         match file.neutral() {
@@ -533,7 +533,7 @@ impl Field {
         }
     }
 
-    /// The raw bits of a register as operands give it, or `None` if the field cannot name it.
+    /// The raw bits of an operand's register index, or `None` if the field cannot hold it.
     pub fn named_bits(&self, file: RegisterFile, register: u8) -> Option<u64> {
         let Some(neutral) = file.neutral() else { return self.register_bits(register) };
         let all = ones(self.width());
@@ -564,7 +564,7 @@ impl Set {
 
     /// The word with this value in place.
     pub fn place(&self, value: u16) -> u128 {
-        // Most sets say nothing, by the value zero.
+        // Most sets mean nothing, by the value zero.
         let (mut left, mut word) = (value, 0);
         while left != 0 {
             word |= 1 << self.bits[left.trailing_zeros() as usize];

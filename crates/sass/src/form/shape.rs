@@ -1,5 +1,5 @@
-//! Shapes: which kinds of operands a form takes, computed with the table. Most forms that do not take the operands of an
-//! instruction are ruled out by their kinds alone.
+//! Shapes: which kinds of operands a form takes, computed with the table. Most forms that do not take the operands of
+//! an instruction are ruled out by their kinds alone.
 
 use super::{Elided, Form, Slot, SlotKind};
 use crate::{Operand, OperandKind};
@@ -7,7 +7,7 @@ use crate::{Operand, OperandKind};
 /// Most operands that a form may have.
 pub const MOST_OPERANDS: usize = 16;
 
-/// Kinds of operands have numbers below this.
+/// Upper bound of the operand kind ids.
 const KINDS: usize = 21;
 
 /// The kinds of the operands that a form takes.
@@ -20,7 +20,7 @@ pub struct Shape {
     taken: u32,
     /// Bit n: some slot of kind n cannot be left out.
     needed: u32,
-    /// How many slots take a number or a word of a constant bank.
+    /// Slots that take an immediate or a constant-bank word.
     constants: u8,
     count: u8,
 }
@@ -29,12 +29,12 @@ impl Shape {
     const EMPTY: Shape =
         Shape { kinds: [0; MOST_OPERANDS], optional: 0, taken: 0, needed: 0, constants: 0, count: 0 };
 
-    /// How many operands the form has.
+    /// Operand count of the form.
     pub(crate) const fn count(&self) -> usize {
         self.count as usize
     }
 
-    /// How many operands of the form are numbers or words of constant banks.
+    /// Operands of the form that are immediates or constant-bank words.
     pub(crate) const fn constants(&self) -> usize {
         self.constants as usize
     }
@@ -49,8 +49,7 @@ impl Shape {
         self.optional >> at & 1 == 1
     }
 
-    /// False if some operand is of a kind that no slot has, or none is of a kind that cannot be left out; the order is not
-    /// asked for.
+    /// False if some operand is of a kind that no slot has, or a required kind is missing; the order is not checked.
     #[inline]
     pub(crate) const fn may_take(&self, operands: &OperandKinds) -> bool {
         operands.present & !self.taken == 0 && self.needed & !operands.present == 0
@@ -149,8 +148,8 @@ pub(crate) const fn can_be_left_out(slot: &Slot) -> bool {
     true
 }
 
-// Kinds that a slot may take beside its own have the number of that kind: an index register that the text may leave
-// out, the parts of an address, a name. A descriptor may be one that texts leave out. For these the exact test is made.
+// Kinds that a slot may take in addition to its own share the id of that kind: an index register that the text may
+// omit, the parts of an address, a name. A descriptor may be one that texts omit. For these the exact test is made.
 
 const IMMEDIATE: u8 = 7;
 const FLOAT: u8 = 8;

@@ -1,5 +1,5 @@
-//! Facts of an opcode: class, units, effect, scoreboards, operand types. One stanza of `tables/ops.table` holds all that
-//! is known of one opcode, whatever the chip; here are the types, the rows are generated.
+//! Facts of an opcode: class, units, effect, scoreboards, operand types. One stanza of `tables/ops.table` holds all
+//! that is known of one opcode, whatever the chip; here are the types, the rows are generated.
 //!
 //! No algorithm may enter, and no list over opcodes: a new question is a new column.
 
@@ -17,16 +17,15 @@ pub enum Class {
     Fma,
     /// `VIADD`: dispatched to the multiply-add side.
     Dual,
-    /// `IMAD.WIDE`, whose two result halves arrive apart, and `IMAD.HI`.
+    /// `IMAD.WIDE`, whose two result halves arrive at different times, and `IMAD.HI`.
     Wide,
-    /// Packed half arithmetic.
+    /// Packed f16 arithmetic.
     Half,
-    /// `HADD2.F32`, a half widened to 32 bits: in the unit of packed halves, but without their short latency to each
-    /// other.
+    /// `HADD2.F32`, an f16 widened to f32: in the f16 unit, but without its short internal latency.
     HalfToSingle,
-    /// Packed half compare, minimum, set.
+    /// Packed f16 compare, min/max, set.
     HalfAlu,
-    /// `HFMA2.MMA`: packed half arithmetic on the matrix side.
+    /// `HFMA2.MMA`: packed f16 arithmetic in the matrix unit.
     HalfMma,
     /// `P2R` and `R2P`: the predicate file as a mask.
     Mask,
@@ -34,17 +33,17 @@ pub enum Class {
     Double,
     /// `CS2R` of 64 bits.
     Dispatch64,
-    /// Integers of 64 bits at once: sums, comparisons, choices, moves.
+    /// 64-bit integer operations: adds, comparisons, selects, moves.
     Long,
     /// Matrix multiply of 8x8x16 integers.
     Matrix88,
-    /// Matrix multiply of floating numbers in one step.
+    /// Floating-point MMA in one step.
     MatrixOne,
     /// Matrix multiply of integers or bits in one step; its sources take the result of another one later.
     MatrixOneInteger,
     /// Matrix multiply in two steps.
     MatrixTwo,
-    /// Matrix multiply of doubles; reports by scoreboard.
+    /// f64 MMA; reports by scoreboard.
     MatrixDouble,
     /// Matrix multiply of a warp group; reports by `WARPGROUP.DEPBAR`.
     Group,
@@ -84,9 +83,9 @@ pub enum Class {
 pub enum Unit {
     /// Integer, logic, compare.
     Alu,
-    /// Multiply-add of 32 bits and packed halves.
+    /// 32-bit and packed f16 multiply-add.
     Fma,
-    /// Doubles.
+    /// f64.
     Double,
     /// Matrices.
     Tensor,
@@ -105,7 +104,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// All of them, in the order of their numbers.
+    /// All of them, by index.
     pub const ALL: [Unit; 10] = [
         Unit::Alu,
         Unit::Fma,
@@ -136,20 +135,20 @@ impl Unit {
     }
 }
 
-/// What an instruction does besides writing what its operands name.
+/// Side effects of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Effect {
-    /// Nothing: its results in a lane depend on nothing but the operands in that lane (and constant banks).
+    /// None: its results in a lane depend only on the operands in that lane (and constant banks).
     Pure,
-    /// The same on the uniform datapath.
+    /// Pure, on the uniform datapath.
     PureUniform,
     /// Reads a special register.
     Register,
     /// Copies between a register and predicates that its operands do not name one by one.
     Predicates,
-    /// Reads other state of the machine; nothing but its results tells that it ran.
+    /// Reads other machine state; no effect but its results.
     Query,
-    /// Its results depend on other lanes; nothing but its results tells that it ran.
+    /// Its results depend on other lanes; no effect but its results.
     Collective,
     /// Reads memory.
     Load,
@@ -159,9 +158,9 @@ pub enum Effect {
     Atomic,
     /// Starts something that completes later: copies, matrix multiplies of a warp group.
     Asynchronous,
-    /// Orders memory, or waits until operations are through.
+    /// Orders memory, or waits until operations are complete.
     Fence,
-    /// Threads wait for each other.
+    /// Thread synchronization.
     Synchronize,
     /// Goes elsewhere in the function.
     Branch,
@@ -169,7 +168,7 @@ pub enum Effect {
     Call,
     /// Ends the thread or leaves the function.
     Leave,
-    /// Something else: nothing may be assumed.
+    /// Other effects: nothing may be assumed.
     Other,
 }
 
@@ -184,20 +183,20 @@ pub enum Space {
     Surface,
 }
 
-/// What a scoreboard field of the word may hold.
+/// Allowed values of a scoreboard field.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Scoreboard {
     /// Nothing.
     No,
-    /// A scoreboard is accepted, but no wait for it is needed.
+    /// A scoreboard is accepted, but no wait for it is required.
     May,
-    /// Whoever depends on the instruction waits for it, where its class completes at a variable time.
+    /// Dependent instructions wait for it, where its class has variable latency.
     Yes,
-    /// Always set; it tells that the fence is through.
+    /// Always set; it reports that the fence is complete.
     Fence,
 }
 
-/// A unit in which instructions complete in the order of their issue.
+/// A unit in which instructions complete in issue order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Queue {
     /// Transcendental functions and conversions.
@@ -216,20 +215,20 @@ pub enum Queue {
     Own,
 }
 
-/// How an instruction reads a source.
+/// Type of a source.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SourceType {
     /// A 32-bit integer or bits.
     Word,
-    /// A single-precision number.
+    /// f32.
     Single,
-    /// A double-precision number in a pair.
+    /// An f64 in a register pair.
     Double,
-    /// Two halves.
+    /// f16x2.
     Halves,
     /// A predicate.
     Predicate,
-    /// Something else: nothing may be put there but another register.
+    /// Another kind: only a register may replace it.
     Other,
 }
 
@@ -238,11 +237,11 @@ pub enum SourceType {
 pub struct SourceTypes {
     /// The first ones.
     pub first: &'static [SourceType],
-    /// All that follow.
+    /// All further sources.
     pub rest: SourceType,
 }
 
-/// How the disassembler writes addresses, where an opcode differs from the others.
+/// Address syntax of the disassembler, where an opcode deviates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TextQuirks {
     /// An offset without a register keeps its sign.
@@ -251,16 +250,16 @@ pub struct TextQuirks {
     pub scaled_base: bool,
     /// `URZ` in an address is written unless the address is wide.
     pub zero_uniform: bool,
-    /// The register behind that of an address is written as an address of its own.
+    /// The register after that of an address is written as an address of its own.
     pub next_register: bool,
 }
 
 /// A condition on modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct When {
-    /// Of each of these lists one is there.
+    /// One of each of these lists must be present.
     pub each: &'static [&'static [Mod]],
-    /// None of these is there.
+    /// Modifiers that must be absent.
     pub none: &'static [Mod],
 }
 
@@ -271,7 +270,7 @@ impl When {
     }
 }
 
-/// A value that may depend on modifiers: the first row that holds counts.
+/// A value that may depend on modifiers: the first matching row counts.
 pub type Choice<T> = &'static [(When, T)];
 
 #[inline]
@@ -282,19 +281,20 @@ fn choose<T: Copy>(rows: Choice<T>, mods: &Mods) -> Option<T> {
     rows.iter().find(|(when, _)| when.holds(mods)).map(|&(_, value)| value)
 }
 
-/// All that is known of an opcode whatever the chip.
+/// Chip-independent properties of an opcode.
 #[derive(Debug)]
 pub struct OpInfo {
     class: Choice<Class>,
     /// The units that it keeps busy.
     pub units: &'static [Unit],
-    /// What it does.
+    /// Its side effect.
     pub effect: Effect,
-    /// Where a load, store or atomic operation works.
+    /// Memory space of a load, store or atomic operation.
     pub space: Option<Space>,
-    /// It matters which lanes run it together.
+    /// The set of active lanes matters.
     pub convergent: bool,
-    /// All lanes of a warp that has converged execute it at once: convergent, but none waits at another one of its like.
+    /// A converged warp executes it with all lanes at once: convergent, but lanes do not wait at another such
+    /// instruction.
     pub aligned: bool,
     /// The scoreboard for its results.
     pub write_scoreboard: Scoreboard,
@@ -308,24 +308,24 @@ pub struct OpInfo {
     pub queue: Queue,
     /// The scoreboard that counts its groups.
     pub counted_scoreboard: Option<u8>,
-    /// In what role it reads a plain general register, accumulators and wide addends apart.
+    /// Role of a plain general register source, other than accumulators and wide addends.
     pub general_role: Slot,
-    /// In what role it reads a plain uniform register.
+    /// Role of a plain uniform register source.
     pub uniform_role: Slot,
     /// Its predicate operands are read as late as a guard.
     pub slow_predicates: bool,
     sources: Choice<SourceTypes>,
     commutes: Choice<u8>,
     partial: Choice<bool>,
-    /// The opcode that computes the same on the uniform datapath.
+    /// The equivalent opcode on the uniform datapath.
     pub uniform: Option<Op>,
-    /// It is listed for the driver with the lanes that take part.
+    /// The cubin lists it with its member mask, for the driver.
     pub warp_wide: bool,
     /// It counts as a multiply-add.
     pub multiply_add: bool,
     /// It may take its target from a register; the text has register and distance without a comma between them.
     pub indirect: bool,
-    /// How it is written.
+    /// Deviations of its text.
     pub text: TextQuirks,
 }
 
@@ -336,27 +336,28 @@ impl OpInfo {
         choose(self.class, mods).unwrap_or(Class::Other)
     }
 
-    /// How the source with this index is read.
+    /// The type of the source with this index.
     #[inline]
     pub fn source(&self, mods: &Mods, index: usize) -> SourceType {
         choose(self.sources, mods)
             .map_or(SourceType::Other, |types| types.first.get(index).copied().unwrap_or(types.rest))
     }
 
-    /// True if results keep what they held in lanes that the instruction leaves out, whatever its guard. Of a pair of loads
-    /// that fill the lanes of one register this is the second one; what other lanes hold behind the first is undefined.
+    /// True if results keep their old content in lanes that the instruction leaves out, whatever its guard. Of a pair
+    /// of loads that fill the lanes of one register this is the second one; other lanes are undefined after the
+    /// first.
     #[inline]
     pub fn is_partial(&self, mods: &Mods) -> bool {
         choose(self.partial, mods).unwrap_or(false)
     }
 
-    /// How many of the first sources may be exchanged freely; 0 if none.
+    /// Count of leading sources that commute; 0 if none.
     pub fn commutes(&self, mods: &Mods) -> usize {
         choose(self.commutes, mods).map_or(0, usize::from)
     }
 }
 
-/// The opcodes of which a row of sources has [`SourceType::Halves`].
+/// Opcodes with a source row that has [`SourceType::Halves`].
 static READS_HALVES: [bool; Op::COUNT] = {
     let mut found = [false; Op::COUNT];
     let mut op = 0;
@@ -378,7 +379,7 @@ static READS_HALVES: [bool; Op::COUNT] = {
 };
 
 impl Op {
-    /// How many opcodes there are.
+    /// Count of opcodes.
     pub const COUNT: usize = table::INFO.len();
 
     /// The facts of the opcode.
@@ -387,7 +388,7 @@ impl Op {
         &table::INFO[self as usize]
     }
 
-    /// True if it reads a source as two halves, with some modifiers at least.
+    /// True if it reads a source as f16x2, with some modifiers at least.
     #[inline]
     pub const fn reads_halves(self) -> bool {
         READS_HALVES[self as usize]
@@ -407,7 +408,7 @@ mod tests {
             assert!(!info.units.is_empty(), "{name}: unit");
             let memory = matches!(info.effect, Effect::Load | Effect::Store | Effect::Atomic);
             assert_eq!(memory, info.space.is_some(), "{name}: memory space");
-            // What other lanes see depends on who runs it.
+            // The active lanes affect what other lanes see.
             let collective = info.effect == Effect::Collective && op != Op::B2R;
             assert!(!collective || info.convergent, "{name}: convergent");
             if let Some(uniform) = info.uniform {

@@ -17,7 +17,7 @@ pub(super) enum Kind {
         bytes: u32,
         signed: bool,
     },
-    /// Floating numbers, one or more in a row.
+    /// Floating-point values, one or more in a row.
     Float {
         format: Format,
         flush: bool,
@@ -108,7 +108,7 @@ pub(super) fn combine(context: &Context, kind: Kind, old: u128, data: u128) -> R
             let result = if context.has(Mod::ARRIVE) {
                 u128::from(counted_arrival(old as u64))
             } else if context.has(Mod::POPC) {
-                // Lanes that meet in a word are counted: each of them adds one.
+                // Lanes that access one word are counted: each of them adds one.
                 a.wrapping_add(1) as u128
             } else if context.has(Mod::ADD) {
                 a.wrapping_add(b) as u128
@@ -140,7 +140,7 @@ pub(super) fn wide(words: [u32; 4]) -> u128 {
     words.iter().rev().fold(0, |value, &word| value << 32 | u128::from(word))
 }
 
-/// `LDGMC`: the copies of several devices reduced to one value. There is one device here.
+/// `LDGMC`: the copies on several devices reduced to one value. There is one device here.
 pub(super) fn reduce_copies(context: &mut Context) -> Result<(), Fault> {
     let bytes = kind(context)?.bytes();
     let addresses = addresses(context, 1, Space::Global)?;
@@ -175,7 +175,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         (addresses(context, memory, space)?, None)
     };
     let words = bytes.div_ceil(4) as usize;
-    // What counts has no operand.
+    // Counting operations have no operand.
     let data = if context.has(Mod::POPC) || context.has(Mod::ARRIVE) {
         [[0; 32]; 4]
     } else {
@@ -199,7 +199,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
             context.complete_transfer(objects[lane], bytes)?;
         }
         succeeded |= u32::from(old == first) << lane;
-        // The testing form gives one for success instead of the old value.
+        // The testing form returns one for success instead of the old value.
         let result = if test { u128::from(old == first) } else { old };
         for (part, values) in parts.iter_mut().enumerate() {
             values[lane] = (result >> (32 * part)) as u32;
@@ -207,12 +207,12 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         Ok(())
     })?;
     if op == Op::ATOM && !test {
-        // Tells that the memory takes the operation. All that is simulated does; code for addresses that may lie in
-        // local memory goes on with a load and a store where it does not hold.
+        // Reports whether the memory supports the operation. All simulated memory does; code for addresses that may be
+        // in local memory falls back to a load and a store.
         context.write_predicate(0, u32::MAX)?;
     }
     if memory > 0 && test && context.is_predicate(memory - 1) {
-        // Newer chips have it in a predicate.
+        // Newer chips return it in a predicate.
         context.write_predicate(memory - 1, succeeded)?;
     } else if memory > 0 {
         context.write_tuple(memory - 1, &parts)?;

@@ -1,4 +1,4 @@
-//! Bulk copies: what the engine does that reads its orders from uniform registers. Copies are done at once.
+//! Bulk copies: asynchronous operations with their operands in uniform registers. Copies are done at once.
 
 use super::atomic::{Kind, combine, wide};
 use super::half::OUT_OF_BOUNDS;
@@ -13,7 +13,7 @@ use crate::transfers::shared_bytes;
 use crate::warp::bits;
 use oriole_sass::{Mod, Op, OperandKind};
 
-/// Where boxes begin in shared memory.
+/// Alignment of TMA tiles in shared memory.
 const BOX_ALIGNMENT: u64 = 128;
 
 pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
@@ -67,15 +67,14 @@ fn memory<'a>(
     slice(memory, "shared", offset, size)
 }
 
-/// Shared addresses of a target and its barrier object, in the blocks that get a copy: that of the target, or those of a
-/// mask.
+/// Shared addresses of a target and its mbarrier, in the destination blocks: that of the target, or those of a mask.
 fn receivers(context: &Context, mask: u32) -> Result<Vec<(u64, u64)>, Fault> {
     let (target, object) = (uniform(context, 0, 0)?, uniform(context, 0, 1)?);
     let place = |rank: u64, address: u32| rank << SHARED_BITS | u64::from(address) & SHARED_ADDRESS_MASK;
     if !context.has(Mod::MULTICAST) {
         return Ok(vec![(u64::from(target), u64::from(object))]);
     }
-    // Of a pair of blocks the one is told that stands in it as the block of the named object does.
+    // In a pair of blocks the signalled block has the same position in the pair as the block of the named mbarrier.
     let told = |rank: u64| {
         if context.has(Mod::_2CTA) { rank & !1 | u64::from(object) >> SHARED_BITS & 1 } else { rank }
     };
@@ -83,7 +82,7 @@ fn receivers(context: &Context, mask: u32) -> Result<Vec<(u64, u64)>, Fault> {
     Ok(bits(mask).map(pair).collect())
 }
 
-/// `UMEMSETS`: zeros, so many times eight bytes.
+/// `UMEMSETS`: zeros, a count of eight-byte units.
 fn fill(context: &mut Context) -> Result<(), Fault> {
     let OperandKind::Memory { offset, .. } = context.kind(0)? else { return Err(context.refuse()) };
     if context.raw(1)?[0] != 0 || !context.has(Mod::_64) {
@@ -100,7 +99,8 @@ fn fill(context: &mut Context) -> Result<(), Fault> {
     Ok(())
 }
 
-/// `UGETNEXTWORKID`: the place of the next cluster that has not started, a word and two halves, then whether there is one.
+/// `UGETNEXTWORKID`: the position of the next cluster that has not started, a word and two halves, then whether there
+/// is one.
 fn take_cluster(context: &mut Context) -> Result<(), Fault> {
     let [target, object] = [uniform(context, 0, 0)?, uniform(context, 0, 1)?].map(u64::from);
     let taken = context.cluster.waiting.next();
@@ -170,13 +170,13 @@ fn copy(context: &mut Context) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Notes that a copy reads shared memory; `grouped` says that a group tells when it has.
+/// Records that a copy reads shared memory; `grouped` says that a group signals its completion.
 fn reads(context: &mut Context, address: u64, size: u32, grouped: bool) {
     let (pc, who) = (context.pc, context.who());
     context.cluster.transfers.read(shared_bytes(address, size), pc, who, grouped);
 }
 
-/// Notes that a copy writes shared memory and tells an object.
+/// Records that a copy writes shared memory and signals an mbarrier.
 fn writes(context: &mut Context, address: u64, size: u32, object: u64) -> Result<(), Fault> {
     let phase = (object, context.parity(object)?);
     let (pc, who) = (context.pc, context.who());
@@ -186,12 +186,12 @@ fn writes(context: &mut Context, address: u64, size: u32, object: u64) -> Result
     Ok(())
 }
 
-/// Bytes of the elements of a box.
+/// Bytes of the elements of a TMA tile.
 fn box_bytes(map: &Map, rows: &[Row]) -> u32 {
     rows.iter().map(|row| row.count as u32 * map.element as u32).sum()
 }
 
-/// Bytes of shared memory from the first element of a box to its last one.
+/// Bytes of shared memory from the first element of a TMA tile to its last one.
 fn room(map: &Map, rows: &[Row]) -> u32 {
     rows.last().map_or(0, |row| row.offset as u32 + row.count as u32 * map.element as u32)
 }
@@ -223,7 +223,7 @@ fn kind(context: &Context) -> Result<Kind, Fault> {
     Ok(found.map_or(Kind::Integer { bytes: 4, signed: false }, |row| row.1))
 }
 
-/// Types that the engine combines in the way of the instruction, which are those of the PTX manual.
+/// Types that the TMA combines for the instruction, which are those of the PTX manual.
 fn combinable(context: &Context) -> &'static [&'static str] {
     let rows: [(&[Mod], &[&str]); 3] = [
         (&[Mod::ADD], &["u32", "s32", "u64", "f16", "bf16", "f32", "f64"]),
@@ -260,7 +260,7 @@ fn combined(context: &Context, kind: Kind, old: &[u8], data: &[u8]) -> Result<Ve
     Ok(new)
 }
 
-/// A box of a tensor.
+/// A bulk tensor copy.
 fn copy_box(context: &mut Context) -> Result<(), Fault> {
     let op = context.instruction.op;
     let loads = op == Op::UTMALDG;
@@ -335,7 +335,7 @@ fn box_aligned(address: u64) -> Result<(), Fault> {
     Err(Fault::Misaligned { space: "shared", address, size: BOX_ALIGNMENT as u32 })
 }
 
-/// Rows of a tensor to shared memory, filled up where they are outside.
+/// Rows of a tensor to shared memory, with fill values for outside elements.
 fn load_rows(context: &mut Context, map: &Map, rows: &[Row], mask: u32) -> Result<(), Fault> {
     let receivers = receivers(context, mask)?;
     let total = box_bytes(map, rows);
@@ -363,10 +363,10 @@ fn load_rows(context: &mut Context, map: &Map, rows: &[Row], mask: u32) -> Resul
     Ok(())
 }
 
-/// A row that is all outside.
+/// A row that is entirely outside.
 fn filling(map: &Map, count: usize) -> Vec<u8> {
     let length = map.element as usize * count;
-    // The 16 bits of the engine, in wide elements as well.
+    // The 16-bit fill value, in wide elements as well.
     match map.kind {
         tensor::Kind::Unsigned | tensor::Kind::Signed => vec![0; length],
         _ if map.nan => (OUT_OF_BOUNDS as u16).to_le_bytes().repeat(length / 2),

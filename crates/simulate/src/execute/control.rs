@@ -1,5 +1,4 @@
-//! Control flow: branches, calls, convergence, barriers and exit. These instructions rearrange the groups of the
-//! warp.
+//! Control flow: branches, calls, convergence, barriers and exit. These instructions rearrange the groups of the warp.
 
 use super::{Context, Next};
 use crate::block::{Arrival, Reduction};
@@ -8,19 +7,19 @@ use crate::launch::Fault;
 use crate::warp::{Group, Lanes, Wait, bits};
 use oriole_sass::{Mod, Op, OperandKind};
 
-/// Places from this one on are no instructions but functions that the file does not define, by the number of the symbol. No
-/// code is as long.
+/// Places from this one on are not instructions but functions that the file does not define, by the index of the
+/// symbol. No code is as long.
 const OUTSIDE: u32 = 1 << 27;
-/// So many symbols can have such a place.
+/// Number of symbols that can have such a place.
 const MOST_OUTSIDE: u64 = 1 << 24;
 
-/// The number of the symbol of the function outside the file that a place is.
+/// The symbol index of a place that is a function outside the file.
 pub(crate) fn outside(pc: u32) -> Option<u32> {
     pc.checked_sub(OUTSIDE)
 }
 
-/// Backward branches after which a group gives way to others: a group that waits in a loop for another one's
-/// progress must not run forever.
+/// Backward branches after which a group yields to others: a group that waits in a loop for another one's progress must
+/// not run forever.
 const PATIENCE: u32 = 64;
 
 impl Context<'_> {
@@ -30,14 +29,13 @@ impl Context<'_> {
         &mut warp.groups[current]
     }
 
-    /// Sets the group's place behind this instruction.
+    /// Sets the group's place after this instruction.
     fn fall_through(&mut self) {
         let next = self.pc + 1;
         self.current().pc = next;
     }
 
-    /// Moves some lanes of the group to other places; the others go on behind this instruction and run
-    /// first.
+    /// Moves some lanes of the group to other places; the others continue after this instruction and run first.
     fn branch(&mut self, moves: &[(u32, u32)]) {
         let taken = moves.iter().fold(0, |mask, entry| mask | entry.0);
         let pc = self.pc;
@@ -64,7 +62,7 @@ impl Context<'_> {
         }
     }
 
-    /// Makes some lanes of the group wait behind this instruction, each for what the function says.
+    /// Makes some lanes of the group wait after this instruction; the function gives each lane's wait.
     fn wait(&mut self, lanes: u32, wait: impl Fn(usize) -> Wait) {
         self.fall_through();
         let next = self.pc + 1;
@@ -101,7 +99,7 @@ impl Context<'_> {
         }
     }
 
-    /// The index that a relative target names.
+    /// The index of a relative target.
     fn target(&self, index: usize) -> Result<u32, Fault> {
         match self.kind(index)? {
             OperandKind::Target(distance) | OperandKind::Imm(distance) => {
@@ -128,7 +126,7 @@ impl Context<'_> {
         Ok(moves)
     }
 
-    /// Branches to a register plus a distance from behind this instruction (or plus nothing, if absolute).
+    /// Branches to a register plus a distance from after this instruction (or plus nothing, if absolute).
     fn branch_indirect(&mut self, register: usize, lanes: u32, absolute: bool) -> Result<(), Fault> {
         let values = self.raw_wide(register)?;
         let distance = match self.instruction.operands.get(register + 1).map(|operand| operand.kind) {
@@ -154,7 +152,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Lets all lanes go on at the address in a pair of registers.
+    /// Lets all lanes continue at the address in a pair of registers.
     pub(super) fn go_to(&mut self, register: u8) -> Result<(), Fault> {
         let [low, high] = [register, register + 1].map(|register| self.warp().read(register));
         let moves = self
@@ -251,7 +249,7 @@ pub(super) fn execute(context: &mut Context) -> Result<Next, Fault> {
     Ok(Next::Done)
 }
 
-/// `USETMAXREG`: there are always enough for a try. What gives registers back cannot ask for more.
+/// `USETMAXREG`: an attempt always succeeds. A release of registers cannot increase their number.
 pub(super) fn change_registers(context: &mut Context) -> Result<(), Fault> {
     let last = context.count() - 1;
     let count = context.integer(last)?[0];
@@ -326,19 +324,19 @@ fn branch_direct(context: &mut Context) -> Result<(), Fault> {
         }
     }
     if context.has(Mod::ANY) && lanes != 0 {
-        // One lane that goes takes all with it.
+        // One lane that exits takes all with it.
         lanes = context.group;
     }
     context.branch(&[(lanes, target)]);
     Ok(())
 }
 
-/// Takes lanes out of the meetings of a barrier that they are in. Others that wait at the same barrier may be in another
-/// meeting: a function keeps what its caller has there and puts it back, while lanes of the caller wait.
+/// Removes lanes from the sets of a barrier that they are in. Other lanes that wait at the same barrier may be in
+/// another set: a function saves its caller's barrier and restores it, while lanes of the caller wait.
 fn leave(context: &mut Context, barrier: usize, lanes: u32) {
     let warp = context.warp_mut();
     let masks = warp.barriers[barrier];
-    // A meeting is known by the lanes that take part.
+    // A set is identified by its lanes.
     let left =
         |mask: u32| bits(lanes).filter(|&lane| masks[lane] == mask).fold(0, |all, lane| all | 1 << lane);
     for mask in &mut warp.barriers[barrier] {
@@ -404,7 +402,7 @@ fn move_barrier(context: &mut Context) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The halves of the return address serve some code as registers.
+/// Some code uses the halves of the return address as registers.
 fn move_return_address(context: &mut Context) -> Result<(), Fault> {
     let half = |kind: OperandKind| match kind {
         OperandKind::Symbol(symbol) => ["Rpc.LO", "Rpc.HI"].iter().position(|name| *name == symbol.name()),
@@ -437,7 +435,7 @@ fn synchronize(context: &mut Context) -> Result<(), Fault> {
         return Err(context.refuse());
     }
     let first = lanes.trailing_zeros() as usize;
-    // With number and count in registers it is one register: the number in the low half, the count in the upper one.
+    // With index and count in registers it is one register: the index in the low half, the count in the upper one.
     let number = context.kind(0)?;
     let packed = matches!(number, OperandKind::Reg(_))
         && context.instruction.operands.get(1).is_some_and(|operand| operand.kind == number);
@@ -475,7 +473,7 @@ fn synchronize(context: &mut Context) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Completes a barrier if everybody is there.
+/// Completes a barrier if all threads have arrived.
 fn complete(context: &mut Context, barrier: usize) {
     if context.block.complete(barrier) {
         context.cluster.transfers.met(context.block.rank, barrier);

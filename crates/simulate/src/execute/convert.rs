@@ -1,4 +1,4 @@
-//! Conversions between floating formats, between these and integers, and rounding to integral values.
+//! Conversions between floating-point formats, between these and integers, and rounding to integral values.
 
 use super::Context;
 use super::float::rounding;
@@ -21,13 +21,13 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     }
 }
 
-/// The format among the modifiers, single if none is named.
+/// The format among the modifiers, f32 if none is named.
 fn named_format(context: &Context, names: [Mod; 3]) -> Format {
     let formats = [F16, BF16, F64];
     names.into_iter().position(|name| context.has(name)).map_or(F32, |index| formats[index])
 }
 
-/// The bits of a floating source in every lane, with signs applied and subnormals flushed under `.FTZ`.
+/// The bits of a floating-point source in every lane, with signs applied and subnormals flushed under `.FTZ`.
 fn source(context: &Context, index: usize, format: Format) -> Result<WideLanes, Fault> {
     let operand = &context.instruction.operands[index];
     let flush = context.has(Mod::FTZ) && format == F32;
@@ -93,7 +93,7 @@ const INTEGERS: [(Mod, Integer); 8] = [
     (Mod::S64, (64, true)),
 ];
 
-/// The integer type among the modifiers, signed 32 bits if none is named.
+/// The integer type among the modifiers, s32 if none is named.
 fn named_integer(context: &Context) -> Integer {
     INTEGERS.iter().find(|row| context.has(row.0)).map_or((32, true), |row| row.1)
 }
@@ -130,7 +130,7 @@ fn float_to_integer(context: &mut Context) -> Result<(), Fault> {
     if to.0 == 64 { context.write_wide(0, &values) } else { context.write(0, &values.map(|x| x as u32)) }
 }
 
-/// Two singles to bytes at the bottom of the word, and half of the third operand above them.
+/// Two f32 values to bytes at the bottom of the word, and half of the third operand above them.
 fn pack_integers(context: &mut Context) -> Result<(), Fault> {
     let signed = context.has(Mod::S8);
     let relu = context.has(Mod::RELU);
@@ -176,7 +176,7 @@ fn round_to_integral(context: &mut Context) -> Result<(), Fault> {
     let format = named_format(context, [Mod::F16, Mod::BF16, Mod::F64]);
     let round = integral_rounding(context);
     let values = source(context, 1, format)?.map(|bits| match format.unpack(bits) {
-        // From this exponent on every number is integral.
+        // From this exponent on every value is integral.
         Value::Finite(real) if real.exponent < 0 => {
             let (negative, magnitude, _) = to_integer(real, round);
             format.round(Real { negative, significand: magnitude, exponent: 0 }, Round::Nearest, false)
@@ -187,13 +187,13 @@ fn round_to_integral(context: &mut Context) -> Result<(), Fault> {
     write_float(context, format, &values)
 }
 
-/// What a conversion to a narrow format does with a number.
+/// The parameters of a conversion to a narrow format.
 #[derive(Clone, Copy)]
 struct Narrowing {
     to: Format,
     /// The result has eight bits.
     eight: bool,
-    /// The result has four or six bits, which hold numbers only.
+    /// The result has four or six bits, which hold finite values only.
     tiny: bool,
     round: Round,
     relu: bool,
@@ -214,7 +214,7 @@ impl Narrowing {
         ];
         let to = match names.into_iter().find(|row| context.has(row.0)) {
             Some((_, format)) => format,
-            // Chips that can pack nothing but singles name only the result that is no IEEE half.
+            // Chips whose pack takes only f32 sources name the result only if it is not f16.
             None if context.has(Mod::PACK_AB) || context.has(Mod::MERGE_C) => F16,
             None => return Err(context.refuse()),
         };
@@ -243,7 +243,7 @@ impl Narrowing {
             Value::Infinite(negative) => negative,
             Value::NotANumber => false,
         };
-        // Bounded conversions map NaN to NaN and infinities to the largest number.
+        // Bounded conversions map NaN to NaN and infinities to the largest value.
         if relu && negative { 0 } else { to.pack(value, round, saturate || eight) as u32 }
     }
 
@@ -251,7 +251,7 @@ impl Narrowing {
         self.convert(F32, bits.into())
     }
 
-    /// The same where what is cut off is added to random bits, and the carry counts.
+    /// Stochastic rounding: random bits are added to the discarded bits, and the carry counts.
     fn at_random(self, single: u32, random: u64, bits: u32) -> u32 {
         let Value::Finite(real) = F32.unpack(single.into()) else { return self.of_single(single) };
         let top = real.exponent + 63 - real.significand.leading_zeros() as i32;
@@ -260,7 +260,7 @@ impl Narrowing {
         if real.significand == 0 || dropped <= 0 {
             return self.of_single(single);
         }
-        // A single has 24 bits; what lies deeper than all of them is zero.
+        // An f32 has 24 bits; if all of them are discarded, the result is zero.
         let (whole, rest) = match real.significand.checked_shr(dropped as u32) {
             Some(whole) => (whole, real.significand - (whole << dropped)),
             None => (0, real.significand),
@@ -275,7 +275,7 @@ impl Narrowing {
     }
 }
 
-/// Conversions that put several narrow floats into one register, or take them out.
+/// Conversions that pack narrow floats into one register, or unpack them.
 fn pack_floats(context: &mut Context) -> Result<(), Fault> {
     if context.has(Mod::E8) {
         return if context.has(Mod::UNPACK_B) { unpack_scales(context) } else { pack_scales(context) };
@@ -295,7 +295,7 @@ fn pack_floats(context: &mut Context) -> Result<(), Fault> {
         let (values, kept) = (context.raw(1)?, kept_half(context, 2)?);
         let from = if context.has(Mod::BF16_2) { BF16 } else { F16 };
         if narrow.to == E2M1 {
-            // Both are in the lowest byte, and what was there before is above it.
+            // Both are in the lowest byte, with the old bits above it.
             let above = context.raw(2)?;
             let result = std::array::from_fn(|lane| {
                 let (low, high) = (u64::from(values[lane] & 0xffff), u64::from(values[lane] >> 16));
@@ -322,7 +322,7 @@ fn pack_floats(context: &mut Context) -> Result<(), Fault> {
         return pack_at_random(context, narrow, a, b);
     }
     if narrow.to == E2M1 && context.has(Mod::PACK_AB_MERGE_C) {
-        // Both are in the lowest byte, and what was there before is above it.
+        // Both are in the lowest byte, with the old bits above it.
         let kept = context.raw(3)?;
         let result = std::array::from_fn(|lane| {
             narrow.of_single(b[lane]) | narrow.of_single(a[lane]) << 4 | kept[lane] << 8
@@ -344,11 +344,12 @@ fn pack_floats(context: &mut Context) -> Result<(), Fault> {
     Err(context.refuse())
 }
 
-/// Two singles rounded by random bits, which are in the third operand: a half each, the lower 13 bits of it for halves; for numbers of
-/// eight and six bits a byte each of the upper half, for those of four bits four bits each of the highest byte.
+/// Stochastic rounding of two f32 values, with the random bits in the third operand: its lower 13 bits of each half for
+/// f16; a byte each of the upper half for FP8 and FP6; four bits each of the highest byte for FP4.
 fn pack_at_random(context: &mut Context, narrow: Narrowing, a: Lanes, b: Lanes) -> Result<(), Fault> {
     let third = context.raw(3)?;
-    // Bits from one number to the next, random bits of one and where those of the lower number are, and where what is kept goes.
+    // Bits from one value to the next, number of random bits per value, position of those of the lower value, and
+    // position of the kept bits.
     let (stride, bits, low, kept) = match narrow.to {
         F16 => (16, 13, 0, None),
         BF16 => (16, 16, 0, None),
@@ -372,9 +373,9 @@ fn pack_at_random(context: &mut Context, narrow: Narrowing, a: Lanes, b: Lanes) 
     context.write(0, &result)
 }
 
-/// Two narrow floats, each times the power of two that a byte of a third operand says, as halves.
+/// Two narrow floats, each scaled by the power of two in a byte of a third operand, as f16 values.
 fn unpack_and_scale(context: &mut Context, narrow: Narrowing) -> Result<(), Fault> {
-    /// Exponent of one, and the byte that is no number.
+    /// Exponent of one, and the byte that is NaN.
     const ONE: u32 = 127;
     const NONE: u32 = 0xff;
     let (from, shift) = unpacked(context);
@@ -409,7 +410,7 @@ fn unpack_and_scale(context: &mut Context, narrow: Narrowing) -> Result<(), Faul
     context.write(0, &result)
 }
 
-/// What narrow floats are read, and where in the word.
+/// The source format of narrow floats, and their position in the word.
 fn unpacked(context: &Context) -> (Format, u32) {
     let named = [
         (Mod::E4M3, E4M3),
@@ -424,7 +425,7 @@ fn unpacked(context: &Context) -> (Format, u32) {
     (from, places.into_iter().find(|row| operand.has(row.0)).map_or(0, |row| row.1))
 }
 
-/// Two narrow floats as halves: of four bits each in a byte, others in a byte each.
+/// Two narrow floats as f16 values: FP4 in one byte together, others in a byte each.
 fn unpack_bytes(context: &mut Context, narrow: Narrowing) -> Result<(), Fault> {
     let (from, shift) = unpacked(context);
     if narrow.to != F16 && narrow.to != BF16 {
@@ -433,17 +434,17 @@ fn unpack_bytes(context: &mut Context, narrow: Narrowing) -> Result<(), Fault> {
     let width = if from == E2M1 { 4 } else { 8 };
     let values = context.raw(1)?;
     let result = values.map(|word| {
-        // The upper two bits of a byte with a number of six mean nothing.
+        // The upper two bits of a byte with an FP6 value are ignored.
         let part = |index: u32| u64::from(word >> (shift + width * index)) & ((1 << from.bits()) - 1);
         narrow.convert(from, part(0)) | narrow.convert(from, part(1)) << 16
     });
     context.write(0, &result)
 }
 
-/// The exponent of a single's magnitude, rounded to a power of two; all ones for what is no number.
+/// The exponent of an f32's magnitude, rounded to a power of two; all ones for NaN.
 fn scale_of(bits: u32, up: bool, saturate: bool) -> u32 {
     const INFINITY: u32 = 0x7f80_0000;
-    // Half of the smallest normal number: the power of two that the exponent zero stands for.
+    // Half of the smallest normal value: the power of two that the exponent zero stands for.
     const LEAST: u32 = 0x0040_0000;
     let magnitude = bits & !(1 << 31);
     if magnitude > INFINITY {
@@ -454,7 +455,7 @@ fn scale_of(bits: u32, up: bool, saturate: bool) -> u32 {
     if saturate { exponent.min(0xfe) } else { exponent }
 }
 
-/// Two scale factors out of singles or out of a pair of halves.
+/// Two scale factors from f32 values or from an f16x2 pair.
 fn pack_scales(context: &mut Context) -> Result<(), Fault> {
     let (up, saturate) = (context.has(Mod::RP), context.has(Mod::SATFINITE));
     let [low, high] = if context.has(Mod::UNPACK_B_MERGE_C) && context.has(Mod::BF16_2) {
@@ -471,7 +472,7 @@ fn pack_scales(context: &mut Context) -> Result<(), Fault> {
     context.write(0, &result)
 }
 
-/// Two scale factors as halves of the type with eight bits of exponent.
+/// Two scale factors as bf16 values.
 fn unpack_scales(context: &mut Context) -> Result<(), Fault> {
     let shift = if context.instruction.operands[1].has(Mod::H1) { 16 } else { 0 };
     let half = |scale: u32| match scale {
@@ -486,7 +487,7 @@ fn unpack_scales(context: &mut Context) -> Result<(), Fault> {
     context.write(0, &result)
 }
 
-/// The half of an operand that the result keeps above what is converted.
+/// The half of an operand that the result keeps above the converted value.
 fn kept_half(context: &Context, index: usize) -> Result<Lanes, Fault> {
     let upper = context.instruction.operands[index].has(Mod::H1);
     Ok(context.raw(index)?.map(|word| if upper { word >> 16 } else { word & 0xffff }))

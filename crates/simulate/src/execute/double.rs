@@ -1,4 +1,4 @@
-//! Double-precision arithmetic and comparison.
+//! f64 arithmetic and comparison.
 
 use super::float::{Comparison, rounding};
 use super::integer::join;
@@ -9,7 +9,7 @@ use oriole_sass::{Mod, Op};
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::Double;
 
-/// An operation in a direction other than to nearest, by exact software arithmetic.
+/// An operation with a rounding direction other than to nearest, by exact software arithmetic.
 fn directed(op: Op, [a, b, c]: [u64; 3], round: Round) -> u64 {
     let round = match round {
         Round::Nearest => rustc_apfloat::Round::NearestTiesToEven,
@@ -64,7 +64,7 @@ fn compare(context: &mut Context) -> Result<(), Fault> {
     let other = context.predicate(4)?;
     let (minimum, maximum) = (context.has(Mod::MIN), context.has(Mod::MAX));
     if minimum || maximum {
-        // The first predicate holds where the first operand is the result, the second where the result is a NaN.
+        // The first predicate is true where the first operand is the result, the second where the result is a NaN.
         let nan = |lanes: &crate::warp::WideLanes| mask_of(|lane| f64::from_bits(lanes[lane]).is_nan());
         let (a_nan, b_nan) = (nan(&a), nan(&b));
         let key = |bits: u64| {

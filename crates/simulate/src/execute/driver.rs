@@ -1,6 +1,6 @@
-//! The functions that the CUDA driver provides to kernels: printing, the heap, failed assertions. They work by the calling
-//! convention of NVIDIA's compiler, and leave garbage wherever it lets them, so that a caller that relies on such a place is
-//! found. What code of the file does is no matter of this one.
+//! The functions that the CUDA driver provides to kernels: printing, the heap, failed assertions. They follow the
+//! calling convention of NVIDIA's compiler, and leave garbage in every register that it lets them clobber, so that a
+//! caller that relies on one is found. Calls within the file are not handled here.
 
 use super::load_store::{Space, load, place};
 use super::{Context, each_active};
@@ -16,19 +16,19 @@ use std::ops::Range;
 const STACK_POINTER: u8 = 1;
 /// The first word of the arguments, and of the result.
 const FIRST_WORD: u8 = 4;
-/// The first of the two registers with the address to go back to.
+/// The first of the two registers with the return address.
 pub(crate) const RETURN_ADDRESS: u8 = 20;
 /// Uniform registers that a call may overwrite.
 pub(crate) const FREE_UNIFORM: Range<u8> = 4..36;
 /// Convergence barriers that a call may overwrite.
 const FREE_BARRIERS: Range<usize> = 0..6;
-/// Bytes below the stack pointer that a function takes for itself.
+/// Frame size of a function, in bytes below the stack pointer.
 const FRAME: u64 = 128;
-/// The longest string that is read.
+/// Maximum length of a string that is read.
 const STRING_LIMIT: u64 = 1 << 16;
 
-/// General registers that a call may overwrite: across one NVIDIA's compiler keeps values in all others. Functions of a file may
-/// overwrite more.
+/// General registers that a call may overwrite: NVIDIA's compiler keeps values in all others across a call. Functions
+/// of a file may overwrite more.
 fn is_free(register: u8, keeps_from_32: bool) -> bool {
     match register {
         0 | 3..16 => true,
@@ -37,15 +37,15 @@ fn is_free(register: u8, keeps_from_32: bool) -> bool {
     }
 }
 
-/// What is left in a register that a call may overwrite.
+/// The garbage left in a register that a call may overwrite.
 fn garbage(register: u8) -> u32 {
     0xbad0_0001 | u32::from(register) << 8
 }
 
-/// What a function does in a lane, and its result.
+/// The effect of a function in a lane, and its result.
 type Function = fn(&mut Context, usize) -> Result<u64, Fault>;
 
-/// What stands for the instructions of the functions: all that they do to memory of a kernel is reading.
+/// The instruction that stands for the code of the functions: they only read the memory of a kernel.
 pub(crate) fn reading() -> Instruction {
     Instruction {
         guard: Guard::ALWAYS,
@@ -56,7 +56,7 @@ pub(crate) fn reading() -> Instruction {
     }
 }
 
-/// Executes a function of the driver in all lanes of the group, and goes back to where they called it.
+/// Executes a function of the driver in all lanes of the group, and returns to the call.
 pub(crate) fn execute(context: &mut Context, name: &str) -> Result<(), Fault> {
     let (function, words): (Function, u8) = match name {
         "vprintf" => (print, 1),
@@ -81,7 +81,7 @@ pub(crate) fn execute(context: &mut Context, name: &str) -> Result<(), Fault> {
     context.go_to(RETURN_ADDRESS)
 }
 
-/// Fills the frame of the function, which lies below the stack pointer.
+/// Fills the frame of the function, which is below the stack pointer.
 fn take_frame(context: &mut Context, lane: usize) -> Result<(), Fault> {
     let top = u64::from(word(context, lane, STACK_POINTER));
     for offset in (8..=FRAME).step_by(8) {
@@ -91,7 +91,7 @@ fn take_frame(context: &mut Context, lane: usize) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Overwrites what a call may overwrite. Of predicates and barriers nothing is left as it was.
+/// Overwrites all registers that a call may overwrite, predicates and barriers included.
 fn leave_garbage(context: &mut Context) {
     let (active, keeps_from_32) = (context.active, context.launch_context.driver_keeps_from_32);
     let warp = context.warp_mut();
@@ -134,7 +134,7 @@ fn string(context: &mut Context, lane: usize, address: u64) -> Result<Vec<u8>, F
     Ok(bytes)
 }
 
-/// `vprintf`: the format in R4, the address of the values in R6. Each lies at a multiple of its size behind the one before.
+/// `vprintf`: the format in R4, the address of the arguments in R6. Each is aligned to its size.
 fn print(context: &mut Context, lane: usize) -> Result<u64, Fault> {
     let (format, mut address) = (pair(context, lane, 4), pair(context, lane, 6));
     let format = string(context, lane, format)?;
@@ -162,7 +162,7 @@ fn release(context: &mut Context, lane: usize) -> Result<u64, Fault> {
     context.global.release(address).map(|()| 0)
 }
 
-/// `__assertfail`: what should hold in R4, the file in R6, the line in R8, the function in R10.
+/// `__assertfail`: the condition in R4, the file in R6, the line in R8, the function in R10.
 fn assertion_failed(context: &mut Context, lane: usize) -> Result<u64, Fault> {
     let line = word(context, lane, 8);
     let mut text = |register| {

@@ -1,4 +1,4 @@
-//! Fetches from textures and what is asked of them: TEX, TLD, TLD4, TXD, TXQ.
+//! Texture fetches and queries: TEX, TLD, TLD4, TXD, TXQ.
 
 use super::{Context, each_active};
 use crate::launch::Fault;
@@ -9,7 +9,7 @@ use oriole_chip::texture::{Layout, Opaque, Sampler, Texture};
 use oriole_sass::register::RZ;
 use oriole_sass::{Mod, Op, OperandKind, Symbol};
 
-/// The operands of a fetch by what they are.
+/// The operands of a fetch by role.
 struct Fetch {
     absent: Option<u8>,
     high: u8,
@@ -21,14 +21,14 @@ struct Fetch {
     mask: u32,
 }
 
-/// Where the handle is.
+/// The place of the handle.
 #[derive(Clone, Copy)]
 enum Handle {
-    /// In a uniform register, with that of a sampler behind it.
+    /// In a uniform register, with that of a sampler after it.
     Uniform(u8),
     /// In constant bank 0, in words.
     Bank(u32),
-    /// The first of the general registers behind the coordinates, or of the coordinates themselves.
+    /// The first of the general registers after the coordinates, or of the coordinates themselves.
     General,
 }
 
@@ -54,13 +54,13 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         }
     }
     if let Some(absent) = fetch.absent {
-        // It tells what is missing, and all of a texture is there.
+        // It reports missing parts, and all of a texture is resident.
         context.warp_mut().write_predicate(absent, active, 0);
     }
     Ok(())
 }
 
-/// Singles as halves, two in a register.
+/// f32 values as f16, two in a register.
 fn packed(part: &[Lanes]) -> Lanes {
     std::array::from_fn(|lane| {
         part.iter().rev().fold(0, |word, values| {
@@ -133,7 +133,7 @@ impl Fetch {
         Words { first: read(self.coordinates), second: read(self.extras) }
     }
 
-    /// Coordinates and extras, in the order in which a fetch without `.SCR` has them.
+    /// Coordinates and extras, in the order of a fetch without `.SCR`.
     fn sources(&self, context: &Context, lane: usize, coordinates: usize, extras: usize) -> Vec<u32> {
         let words = self.words(context, lane);
         let first = if context.has(Mod::SCR) { (coordinates + extras).div_ceil(2) } else { coordinates };
@@ -168,7 +168,7 @@ impl Fetch {
     }
 }
 
-/// What the number in a handle stands for.
+/// The object of the index in a handle.
 pub(super) fn object<'c>(context: &'c Context, number: u32) -> Result<&'c Opaque, Fault> {
     let found = (number as usize).checked_sub(1).and_then(|at| context.global.objects.get(at));
     found.ok_or_else(|| Fault::Launch(format!("handle {number:#x} names no texture or surface")))
@@ -214,7 +214,7 @@ fn fetched(context: &Context, fetch: &Fetch, lane: usize) -> Result<[u32; 4], Fa
     let layer = if layered { next() } else { 0 };
     let at: Vec<u32> = (0..dimensions).map(|_| next()).collect();
     let handle = if general == 1 { next() } else { 0 };
-    // Neither CUDA nor PTX has a sampler that compares, so the number to compare with (`.DC`) changes nothing.
+    // Neither CUDA nor PTX has comparing samplers, so the reference value (`.DC`) has no effect.
     let [level, offsets, _, sample_number] = wanted.map(|wanted| if wanted { next() } else { 0 });
     let (texture, sampler) = fetch.objects(context, handle)?;
     if !readable(texture, op, fetch.shape) {
@@ -251,7 +251,7 @@ fn fetched(context: &Context, fetch: &Fetch, lane: usize) -> Result<[u32; 4], Fa
     Ok(sample(texture, &sampler, &point))
 }
 
-/// Whether the texels lie as this instruction reads them; elsewhere it finds zeros.
+/// Whether the layout of the texels fits this instruction; otherwise it reads zeros.
 fn readable(texture: &Texture, op: Op, shape: Symbol) -> bool {
     match shape {
         Symbol::_1D if op == Op::TLD => texture.layout == Layout::Linear,
@@ -260,12 +260,12 @@ fn readable(texture: &Texture, op: Op, shape: Symbol) -> bool {
     }
 }
 
-/// A field of a word with its sign.
+/// A sign-extended field of a word.
 fn signed(word: u32, shift: u32, bits: u32) -> i32 {
     ((word >> shift) << (32 - bits)) as i32 >> (32 - bits)
 }
 
-/// The level is that at which neighbouring points are as far apart as texels.
+/// The level at which neighbouring points are as far apart as texels.
 fn by_derivatives(
     context: &Context,
     fetch: &Fetch,
@@ -293,6 +293,6 @@ fn by_derivatives(
         }
     }
     let [x, y] = squares;
-    point.level = (x.max(y).log2() / 2.0) as f32;
+    point.level = (libm::log2(x.max(y)) / 2.0) as f32;
     Ok(sample(texture, &sampler, &point))
 }

@@ -1,4 +1,4 @@
-//! Single-precision arithmetic and comparison.
+//! f32 arithmetic and comparison.
 
 use super::integer::join;
 use super::{Context, mask_of};
@@ -32,7 +32,7 @@ fn saturate(bits: u32) -> u32 {
     }
 }
 
-/// How an instruction rounds, and what it does with subnormal numbers and with its result.
+/// Rounding of an instruction, its handling of subnormals and of its result.
 #[derive(Clone, Copy)]
 struct Arithmetic {
     round: Round,
@@ -118,7 +118,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     }
 }
 
-/// The two singles of an operand in every lane, lower one first: a pair of registers, or one for both.
+/// The two f32 values of an operand in every lane, lower one first: a pair of registers, or one for both.
 fn pair(context: &Context, index: usize, flush: bool) -> Result<[Lanes; 2], Fault> {
     let operand = &context.instruction.operands[index];
     if [Mod::LO_HI, Mod::NP].into_iter().any(|suffix| operand.has(suffix)) {
@@ -139,7 +139,7 @@ fn pair(context: &Context, index: usize, flush: bool) -> Result<[Lanes; 2], Faul
     }))
 }
 
-/// `FADD2`, `FMUL2`, `FFMA2`: an operation on each of two singles.
+/// `FADD2`, `FMUL2`, `FFMA2`: an operation on each of two f32 values.
 fn pairs(context: &mut Context, arithmetic: Arithmetic) -> Result<(), Fault> {
     let Arithmetic { round, flush, .. } = arithmetic;
     let op = context.instruction.op;
@@ -160,7 +160,7 @@ fn pairs(context: &mut Context, arithmetic: Arithmetic) -> Result<(), Fault> {
     context.write_tuple(0, &result)
 }
 
-/// `FHADD` and `FHFMA`: the last operand is a single, those before it are halves.
+/// `FHADD` and `FHFMA`: the last operand is an f32, those before it are f16.
 fn mixed(context: &mut Context, arithmetic: Arithmetic) -> Result<(), Fault> {
     let round = arithmetic.round;
     let format = if context.has(Mod::BF16) { BF16 } else { F16 };
@@ -239,7 +239,7 @@ fn extreme_of_three(context: &mut Context, flush: bool) -> Result<(), Fault> {
     context.write(0, &result)
 }
 
-/// The lanes in which the test holds between the operand `first` and the next one.
+/// The lanes in which the test is true for the operand `first` and the next one.
 fn compare(context: &Context, first: usize, flush: bool) -> Result<u32, Fault> {
     let [a, b] = [context.single(first, flush)?, context.single(first + 1, flush)?];
     let test = Comparison::of(context)?;
@@ -247,7 +247,7 @@ fn compare(context: &Context, first: usize, flush: bool) -> Result<u32, Fault> {
     Ok(mask_of(|lane| test.holds(wide(a[lane]), wide(b[lane]))))
 }
 
-/// `FSWZADD`: a sum whose signs depend on the lane's number in its quad.
+/// `FSWZADD`: an add whose signs depend on the lane's index in its quad.
 fn swizzled_sum(context: &mut Context, arithmetic: Arithmetic) -> Result<(), Fault> {
     let Arithmetic { round, flush, .. } = arithmetic;
     let [a, b] = [context.single(1, flush)?, context.single(2, flush)?];
@@ -268,15 +268,15 @@ fn swizzled_sum(context: &mut Context, arithmetic: Arithmetic) -> Result<(), Fau
     context.write(0, &result)
 }
 
-/// True if the short division by reciprocal and two corrections may go wrong: an operand or a remainder leaves the
-/// range of normal numbers. What the machine answers in between is unknown; both ways give the same quotient there.
+/// True if the fast division by reciprocal and two corrections may be wrong: an operand or a remainder leaves the range
+/// of normal values. The hardware's answer at the border is unknown; both paths give the same quotient there.
 fn needs_slow_division(a: u32, b: u32) -> bool {
     let exponent = |x: u32| (x >> 23 & 0xff) as i32;
     let (a, b) = (exponent(a), exponent(b));
     a == 0xff || b == 0xff || b == 0 || a <= 24 || b >= 252 || a - b >= 126 || a - b <= -124
 }
 
-/// The rules of minimum and maximum.
+/// Variants of min and max.
 #[derive(Clone, Copy)]
 pub(super) struct Extreme {
     /// A NaN operand makes the result NaN.
@@ -290,8 +290,8 @@ impl Extreme {
         Extreme { propagate: context.has(Mod::NAN), mix_signs: context.has(Mod::XORSIGN) }
     }
 
-    /// The smaller or larger of two numbers; negative zero is smaller than positive zero. `mixed` is the exclusive or
-    /// of the signs that the operands had before signs and absolute values were applied.
+    /// The min or max of two values; negative zero is smaller than positive zero. `mixed` is the exclusive or of the
+    /// operands' signs before negation and absolute value were applied.
     pub(super) fn choose(self, format: Format, a: u64, b: u64, minimum: bool, mixed: u64) -> u64 {
         let (a_nan, b_nan) = (format.is_nan(a), format.is_nan(b));
         let sign = format.sign();

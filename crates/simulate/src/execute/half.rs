@@ -1,4 +1,4 @@
-//! Pairs of half-precision numbers, IEEE and bfloat.
+//! f16x2 and bf16x2 arithmetic.
 
 use super::float::{Comparison, Extreme};
 use super::integer::join;
@@ -11,20 +11,20 @@ use oriole_sass::{Mod, Op, Operand, OperandKind};
 /// The two halves of an operand in every lane, low one first, with signs applied.
 type Pairs = [[u64; 2]; 32];
 
-/// What a copy of a tensor fills in for a half that is out of bounds, all bits but the sign.
+/// The fill value of a bulk tensor copy for an f16 that is out of bounds, without the sign bit.
 pub(super) const OUT_OF_BOUNDS: u64 = 0x7ff7;
 
 fn format(context: &Context) -> Format {
     if context.has(Mod::BF16_V2) { BF16 } else { F16 }
 }
 
-/// How many entries of the operand list the operand at `index` takes: two immediates make one pair.
+/// Number of entries of the operand list of the operand at `index`: two immediates make one pair.
 fn entries(context: &Context, index: usize) -> usize {
     let float = |at: usize| matches!(context.kind(at), Ok(OperandKind::Float(_)));
     if float(index) && float(index + 1) { 2 } else { 1 }
 }
 
-/// The signs of the halves before signs and absolute values are applied.
+/// The signs of the halves before negation and absolute value are applied.
 fn signs(context: &Context, index: usize) -> Result<Pairs, Fault> {
     if entries(context, index) == 2 {
         return Ok(pairs(context, index)?.map(|pair| pair.map(|bits| bits & 0x8000)));
@@ -94,7 +94,7 @@ fn finish(context: &Context, format: Format, bits: u64) -> u64 {
     }
 }
 
-/// Writes a pair of halves in each lane; `half` gives them by lane and half, the lower one first.
+/// Writes an f16x2 pair in each lane; `half` gives the value by lane and half, the lower one first.
 fn write_halves(context: &mut Context, half: impl Fn(&Context, usize, usize) -> u64) -> Result<(), Fault> {
     let result =
         std::array::from_fn(|lane| half(context, lane, 0) as u32 | (half(context, lane, 1) as u32) << 16);
@@ -147,8 +147,8 @@ fn is_single(context: &Context, index: usize) -> bool {
     context.instruction.operands.get(index).is_some_and(|operand| operand.has(Mod::F32))
 }
 
-/// `HADD2` of a single, which serves to make a half of it, rounded to zero: the other operand is a zero that changes nothing.
-/// Both halves of the result are the same.
+/// `HADD2` of an f32, which converts it to f16, rounded to zero: the other operand is a neutral zero. Both halves of
+/// the result are equal.
 fn narrowed(context: &mut Context, format: Format) -> Result<(), Fault> {
     let nothing = |operand: &Operand| matches!(operand.kind, OperandKind::Reg(RZ)) && operand.negate;
     let (single, other) = if is_single(context, 1) { (1, 2) } else { (2, 1) };
@@ -161,7 +161,7 @@ fn narrowed(context: &mut Context, format: Format) -> Result<(), Fault> {
     })
 }
 
-/// `HADD2.F32`: the sum of the low halves as a single.
+/// `HADD2.F32`: the sum of the low halves as an f32.
 fn wide_sum(context: &mut Context, format: Format) -> Result<(), Fault> {
     let a = pairs(context, 1)?;
     let b = if entries(context, 2) == 1 { pairs(context, 2)? } else { return Err(context.refuse()) };
@@ -221,7 +221,7 @@ fn compare(context: &mut Context) -> Result<(), Fault> {
         |half: usize| mask_of(|lane| test.holds(format.to_f64(a[lane][half]), format.to_f64(b[lane][half])));
     let (low, high) = (holds(0), holds(1));
     if to_predicates {
-        // Each half has a predicate of its own; with `.H_AND` both must hold for the first, and the second is its
+        // Each half has a predicate of its own; with `.H_AND` both must be true for the first, and the second is its
         // opposite.
         let (low, high) = if context.has(Mod::H_AND) { (low & high, !(low & high)) } else { (low, high) };
         let (low, high) = (join(context, low, other), join(context, high, other));

@@ -1,9 +1,9 @@
-//! Modifiers that an instruction is executed without: they change nothing here. Of every other one that nobody asks for, the
-//! machine does not know what it means, and refuses the instruction.
+//! Modifiers that have no effect in the simulator. Any other modifier that the execution does not query is unknown, and
+//! the instruction is refused.
 
 use oriole_sass::{Mod, Op};
 
-/// What does nothing here, whatever its modifiers: memory is in order, and there is no cache.
+/// Opcodes without effect here, whatever their modifiers: memory is in order, and there is no cache.
 const WITHOUT_EFFECT: &[Op] = {
     use Op::*;
     &[
@@ -28,11 +28,11 @@ const WITHOUT_EFFECT: &[Op] = {
     ]
 };
 
-/// Opcodes with modifiers that say nothing more of them.
+/// Opcodes and their modifiers without effect.
 type Row = (&'static [Op], &'static [Mod]);
 
-/// Who sees an access when, and what caches keep of it: memory is in order, and there is no cache. How wide an address is, the
-/// registers tell. The words of a parity group are handed out by the first one, and accesses to it are alike.
+/// Memory ordering and caching of accesses: memory is in order, and there is no cache. The registers give the width of
+/// an address. The words of a parity group are distributed by the first access, and accesses to it are alike.
 const ACCESSES: Row = {
     use Op::*;
     (
@@ -67,7 +67,7 @@ const ACCESSES: Row = {
     )
 };
 
-/// What remains where none of its siblings is named, which are all asked for; and what the opcode does in any case.
+/// The default modifier of a set whose other members are all queried; and the fixed modifiers of an opcode.
 const ROWS: &[Row] = {
     use Op::*;
     &[
@@ -82,7 +82,7 @@ const ROWS: &[Row] = {
         (&[BMOV, RPCMOV], &[Mod::_32]),
         (&[LDSM, STSM, MOVM], &[Mod::_16]),
         (&[LDS], &[Mod::U]),
-        // Numbers.
+        // Arithmetic.
         (&[VIADD, VIMNMX], &[Mod::S32]),
         (&[VIADD], &[Mod::_32]),
         (&[CLMAD], &[Mod::LO]),
@@ -91,10 +91,10 @@ const ROWS: &[Row] = {
         (&[I2FP, UI2FP, F2IP], &[Mod::F32]),
         (&[F2IP], &[Mod::U8]),
         (&[F2F], &[Mod::F32, Mod::F32_2]),
-        // Where small numbers are unpacked, nothing is rounded.
+        // Unpacking of narrow formats does not round.
         (&[F2FP], &[Mod::F32, Mod::F16, Mod::F16_2, Mod::E5M2_2, Mod::PACK_AB, Mod::BF16, Mod::RZ]),
         (&[HFMA2], &[Mod::MMA]),
-        // Products of matrices.
+        // MMAs.
         (&[HMMA, QMMA, OMMA], &[Mod::F32]),
         (&[HMMA], &[Mod::F16, Mod::F16_2]),
         (&[HGMMA, QGMMA], &[Mod::F16]),
@@ -107,7 +107,7 @@ const ROWS: &[Row] = {
         (&[UTCBAR], &[Mod::_2CTA]),
         (&[UTCCP], &[Mod::S, Mod::T]),
         (&[UTCSHIFT], &[Mod::DOWN]),
-        // Memory. There is one copy of what has several, and its sum is itself.
+        // Memory. Data with several copies have one copy here, which is its own sum.
         (&[ATOM, ATOMG, ATOMS, REDG, RED, REDAS], &[Mod::_32, Mod::INC, Mod::RN, Mod::SPIN]),
         (
             &[LDGMC],
@@ -128,14 +128,14 @@ const ROWS: &[Row] = {
         // In order as all accesses are.
         (&[UBLKCP, UBLKRED], &[Mod::STRONG, Mod::CTA, Mod::SM, Mod::GPU, Mod::SYS]),
         (&[TEX, TLD], &[Mod::LZ]),
-        // What a surface access does beyond the edge is given by its other modifiers.
+        // Other modifiers give the behaviour of a surface access beyond the edge.
         (&[SULD, SUST, SURED], &[Mod::D, Mod::IGN, Mod::TRAP]),
         (&[SURED], &[Mod::MAX, Mod::SD32, Mod::SD64]),
         // Barriers.
         (&[BAR], &[Mod::DEFER_BLOCKING, Mod::POPC, Mod::SYNC]),
         (&[SYNCS, ARRIVES], &[Mod::_64, Mod::TRANS64, Mod::TRYWAIT]),
         (&[UGETNEXTWORKID], &[Mod::SELFCAST]),
-        // Branches. That the operand is a uniform predicate, the operand tells.
+        // Branches. The operand itself shows that it is a uniform predicate.
         (&[BRA], &[Mod::U]),
         (&[BSSY, BSYNC, BREAK], &[Mod::RECONVERGENT, Mod::RELIABLE]),
         (&[WARPSYNC], &[Mod::EXCLUSIVE]),
@@ -146,7 +146,7 @@ const ROWS: &[Row] = {
     ]
 };
 
-/// True for a modifier that the machine may pass over.
+/// True for a modifier that the simulator may ignore.
 pub(super) fn changes_nothing(op: Op, modifier: Mod) -> bool {
     WITHOUT_EFFECT.contains(&op)
         || ROWS.iter().any(|(ops, modifiers)| ops.contains(&op) && modifiers.contains(&modifier))

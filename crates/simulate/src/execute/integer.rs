@@ -1,5 +1,5 @@
-//! Integer arithmetic, logic, shifts, comparisons and moves of both datapaths. An instruction of the uniform
-//! datapath is its vector sibling on operands that are the same in every lane.
+//! Integer arithmetic, logic, shifts, comparisons and moves of both datapaths. An instruction of the uniform datapath
+//! is executed as its vector counterpart on operands that are the same in every lane.
 
 use super::{Context, mask_of};
 use crate::launch::Fault;
@@ -39,7 +39,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     }
 }
 
-/// A half of a product whose rows are added without carries, and a third number added in the same way.
+/// Half of a carry-less multiply, and a carry-less add of a third operand.
 fn multiply_without_carries(context: &mut Context) -> Result<(), Fault> {
     let [a, b, c] = [context.raw_wide(1)?, context.raw_wide(2)?, context.raw_wide(3)?];
     let result = std::array::from_fn(|lane| {
@@ -55,8 +55,8 @@ fn multiply_without_carries(context: &mut Context) -> Result<(), Fault> {
     context.write_wide(0, &result)
 }
 
-/// Three addends. A negated one is its complement and one more, so that carries come out as those of the hardware's
-/// single adder; with `.X` complements have no extra one, but two carries come in.
+/// Three addends. A negated one is its complement plus one, so that carries equal those of the hardware's single adder;
+/// with `.X` complements have no extra one, but two carries come in.
 fn add3(context: &mut Context) -> Result<(), Fault> {
     let extended = context.has(Mod::X);
     let wide = context.has(Mod::_64);
@@ -85,7 +85,7 @@ fn add3(context: &mut Context) -> Result<(), Fault> {
     }
 }
 
-/// The bits of a 64-bit operand in every lane, without its signs; an immediate is the whole number.
+/// The bits of a 64-bit operand in every lane, without its signs; an immediate is the whole value.
 fn long(context: &Context, index: usize) -> Result<WideLanes, Fault> {
     match context.kind(index)? {
         OperandKind::Imm(value) => Ok([value as u64; 32]),
@@ -93,7 +93,7 @@ fn long(context: &Context, index: usize) -> Result<WideLanes, Fault> {
     }
 }
 
-/// `IADD`: two addends of 32 or 64 bits, negated as those of three are. The carry goes to a predicate if there is one.
+/// `IADD`: two addends of 32 or 64 bits, negated as in `add3`. The carry goes to a predicate if there is one.
 fn add2(context: &mut Context) -> Result<(), Fault> {
     let wide = context.has(Mod::_64);
     let first = if context.is_predicate(1) { 2 } else { 1 };
@@ -209,7 +209,7 @@ fn logic(context: &mut Context) -> Result<(), Fault> {
     context.write(1, &result)
 }
 
-/// Two predicates from three, each by a table of its own; a register counts by its sign.
+/// Two predicates from three, each by a truth table of its own; a register counts by its sign.
 fn predicate_logic(context: &mut Context) -> Result<(), Fault> {
     let mut inputs = [0; 3];
     for (slot, input) in inputs.iter_mut().enumerate() {
@@ -276,7 +276,7 @@ fn permute(context: &mut Context) -> Result<(), Fault> {
     context.write(0, &result)
 }
 
-/// The Boolean operation that joins a comparison with an earlier predicate.
+/// The Boolean operation that combines a comparison with an earlier predicate.
 pub(super) fn join(context: &Context, result: u32, other: u32) -> u32 {
     if context.has(Mod::OR) {
         result | other
@@ -304,7 +304,7 @@ fn compare(context: &mut Context) -> Result<(), Fault> {
     let mode = modes.into_iter().find(|&mode| context.has(mode)).ok_or_else(|| context.refuse())?;
     let result = mask_of(|lane| {
         let order = a[lane].cmp(&b[lane]);
-        // Equal upper halves leave the answer to the comparison of the lower ones.
+        // Equal upper halves leave the decision to the comparison of the lower ones.
         let equal_lower = |value: bool| lower.map_or(value, |mask| mask >> lane & 1 == 1);
         match mode {
             Mod::F => false,
@@ -375,7 +375,7 @@ fn find_leading_one(context: &mut Context) -> Result<(), Fault> {
     context.write(0, &found)
 }
 
-/// The value of one lane, and in which lanes it is another one. Of several words of a value, the later ones add to that.
+/// The value of one lane, and the lanes with another one. For multi-word values, later words add to that.
 fn to_uniform(context: &mut Context) -> Result<(), Fault> {
     let values = context.integer(2)?;
     let first = context.active.trailing_zeros() as usize & 31;
@@ -390,7 +390,7 @@ fn to_uniform(context: &mut Context) -> Result<(), Fault> {
     context.write(1, &values)
 }
 
-/// The byte that a `B1..B3` names, as a shift.
+/// The byte of a `B1..B3`, as a shift.
 fn byte_shift(has: impl Fn(Mod) -> bool) -> u32 {
     [Mod::B1, Mod::B2, Mod::B3].into_iter().position(has).map_or(0, |byte| 8 * (byte as u32 + 1))
 }

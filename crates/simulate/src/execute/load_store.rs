@@ -11,7 +11,7 @@ use crate::warp::{Lanes, WideLanes};
 use oriole_sass::register::{PT, RZ};
 use oriole_sass::{Mod, Op, OperandKind};
 
-/// A memory that an address names.
+/// The memory of an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Space {
     Global,
@@ -20,7 +20,7 @@ pub(super) enum Space {
     /// Of the block that the address names.
     Cluster,
     Local,
-    /// To be found from the address.
+    /// Determined by the address.
     Generic,
 }
 
@@ -109,7 +109,7 @@ pub(super) fn addresses(context: &Context, index: usize, space: Space) -> Result
     }))
 }
 
-/// The memory and the address in it that a generic address means.
+/// The memory of a generic address and the address in it.
 fn resolve(space: Space, address: u64) -> (Space, u64) {
     if space != Space::Generic {
         return (space, address);
@@ -210,7 +210,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
             let space = Space::of(op);
             let destination = usize::from(context.is_predicate(0));
             let last = context.count() - 1;
-            // A load may carry a predicate; what one that fails does is not known.
+            // A load may have a predicate; the result of a false one is not known.
             for index in [0, last] {
                 if context.is_predicate(index)
                     && !matches!(context.kind(index)?, OperandKind::Pred(PT) if !context.instruction.operands[index].invert)
@@ -234,11 +234,11 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     }
 }
 
-/// Bytes of the widest access, and of each of the two groups of registers that take part in it.
+/// Bytes of the widest access, and of each of its two groups of registers.
 const WIDEST: u32 = 32;
 const GROUP: u32 = WIDEST / 2;
 
-/// Which words of the widest access at the operand's address are meant: all where no number says it.
+/// The selected words of the widest access: all without a mask.
 fn wanted_words(context: &Context, after: usize) -> Result<u32, Fault> {
     match context.kind(after) {
         Ok(OperandKind::Imm(mask)) => Ok(mask as u32),
@@ -252,7 +252,7 @@ fn aligned_to_widest(address: u64) -> Result<(), Fault> {
     if address.is_multiple_of(u64::from(WIDEST)) { Ok(()) } else { Err(fault) }
 }
 
-/// `LDG.256`: the upper half goes to the first destination. Words that are not wanted have no register.
+/// `LDG.256`: the upper half goes to the first destination. Words that are not selected have no register.
 fn load_widest(context: &mut Context) -> Result<(), Fault> {
     let wanted = wanted_words(context, 3)?;
     let addresses = addresses(context, 2, Space::Global)?;
@@ -279,7 +279,7 @@ fn load_widest(context: &mut Context) -> Result<(), Fault> {
     Ok(())
 }
 
-/// `STG.256`: the lower half is the first operand behind the address.
+/// `STG.256`: the lower half is the first operand after the address.
 fn store_widest(context: &mut Context) -> Result<(), Fault> {
     if wanted_words(context, 3)? & 0xff != 0xff {
         return Err(context.refuse());
@@ -347,20 +347,20 @@ fn load_constant(context: &mut Context) -> Result<(), Fault> {
     context.write_tuple(0, &parts)
 }
 
-/// Small matrices of rows of sixteen bytes, as an instruction moves them: eight lanes give the addresses of the rows of each, or
-/// sixteen.
+/// Small matrices of rows of sixteen bytes, as an instruction moves them: eight lanes give the row addresses of each,
+/// or sixteen.
 struct Matrices {
     /// Registers of a lane.
     registers: usize,
     way: Way,
 }
 
-/// Which bytes of a matrix a lane has, by the group of four that it belongs to and its number there.
+/// The bytes of a matrix in a lane, by its group of four and its index there.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// Four bytes of a row.
     Straight,
-    /// Two halves of a column.
+    /// Two b16 elements of a column.
     Halves,
     /// Four bytes of each of two columns, in two registers.
     Columns,
@@ -388,7 +388,7 @@ impl Matrices {
         Ok(Matrices { registers: if way == Way::Columns { 2 * count } else { count }, way })
     }
 
-    /// The lane that names the row of a byte of a register, and the byte's place in the row.
+    /// The lane with the address of the row of a register's byte, and the byte's place in the row.
     fn place(&self, lane: usize, register: usize, byte: usize) -> (usize, u64) {
         let (group, member) = (lane / 4, lane % 4);
         let (row, at) = match self.way {
@@ -429,7 +429,7 @@ fn load_matrix(context: &mut Context) -> Result<(), Fault> {
     context.write_tuple(0, &parts)
 }
 
-/// Number `at` of a row of numbers of so many bits.
+/// Element `at` of a row of elements of `width` bits.
 fn number(context: &mut Context, lane: usize, row: u64, at: u64, width: u64) -> Result<u32, Fault> {
     let mut bits = 0;
     for bit in 0..width {
@@ -457,8 +457,8 @@ fn store_matrix(context: &mut Context) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The asynchronous copy from global to shared memory; it is done at once. Where the predicate fails, zeros are written.
-/// `.ZFILL` says with the low bits of the source's address how many bytes at the end are zeros.
+/// The asynchronous copy from global to shared memory; it is done at once. Where the predicate is false, zeros are
+/// written. With `.ZFILL` the low bits of the source's address give the number of zero bytes at the end.
 fn copy(context: &mut Context) -> Result<(), Fault> {
     let to = addresses(context, 0, Space::Shared)?;
     let from = addresses(context, 1, Space::Global)?;

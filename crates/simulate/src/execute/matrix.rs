@@ -1,7 +1,7 @@
-//! Products of matrices that a warp holds, and the transposition of small ones.
+//! MMAs of a warp, and the transposition of small matrices.
 //!
-//! Operand 0 is the result, then the left and the right factor and the sum that comes in. Where an element of a matrix lies
-//! is asked by its row and column; sums are computed in doubles, which hold every term and every sum exactly.
+//! Operand 0 is the result, then the left and the right factor and the accumulator. Elements are located by row and
+//! column; sums are computed in f64, which holds every term and every sum exactly.
 
 use super::float::rounding;
 use super::{Context, double};
@@ -28,7 +28,7 @@ struct Shape {
 
 const COLUMNS: usize = 8;
 
-/// What lanes give that do not take part: no number in any format of floats, and an unlikely integer.
+/// The input of inactive lanes: NaN in any floating-point format, and an unlikely integer.
 const ABSENT: u32 = 0x7fff_7fff;
 
 pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
@@ -41,7 +41,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     }
 }
 
-/// Rows, depth and result out of the modifier that spells the shape.
+/// Rows, depth and result from the modifier that spells the shape.
 fn shape(context: &Context) -> Result<Shape, Fault> {
     let mods = &context.instruction.mods;
     let spells = mods.iter().find(|&modifier| matrix_shape(&Mods::of(&[modifier])).is_some());
@@ -62,10 +62,10 @@ struct Place {
 }
 
 impl Fragment {
-    /// Operand `index`, a matrix of so many elements.
+    /// Operand `index`, a matrix of this many elements.
     fn read(context: &Context, index: usize, elements: usize, bits: u32) -> Result<Fragment, Fault> {
         let count = elements * bits as usize / (32 * 32);
-        // All lanes give their part; what one gives that does not take part is not defined.
+        // All lanes give their part; the input of an inactive lane is undefined.
         let given = |values: Lanes| -> Lanes {
             std::array::from_fn(|lane| if context.active >> lane & 1 == 1 { values[lane] } else { ABSENT })
         };
@@ -79,7 +79,7 @@ impl Fragment {
         Ok(Fragment { registers, bits })
     }
 
-    /// Nothing yet, for a result of so many elements.
+    /// An empty result of this many elements.
     fn empty(elements: usize, bits: u32) -> Fragment {
         Fragment { registers: vec![[0; 32]; elements * bits as usize / (32 * 32)], bits }
     }
@@ -88,7 +88,7 @@ impl Fragment {
     /// of the right one.
     fn in_factor(&self, lines: usize, line: usize, at: usize) -> Place {
         let bits = self.bits as usize;
-        // A lane has a register, or two for a double, out of every four.
+        // A lane has a register, or two for an f64, of every four.
         let (packed, words) = if bits == 64 { (1, 2) } else { (32 / bits, 1) };
         let (block, within) = (at / (4 * packed), at % (4 * packed));
         let register = words * (block * (lines / 8) + line / 8);
@@ -118,18 +118,18 @@ impl Fragment {
     }
 }
 
-/// Which elements of a row a sparse left factor keeps: half of them, as numbers of two bits say.
+/// The elements of a row that a sparse left factor keeps: half of them, selected by 2-bit indices.
 struct Chosen {
-    /// The register of these numbers.
+    /// The register of these indices.
     words: Lanes,
-    /// Which lanes of each four have them.
+    /// The lanes of each four that have them.
     selector: usize,
     /// Bits of an element.
     bits: u32,
 }
 
 impl Chosen {
-    /// The last operand, and the one before it or before what says of scale factors.
+    /// The last operand, or the one before the operands of scale factors.
     fn read(context: &Context, bits: u32) -> Result<Chosen, Fault> {
         let last = context.count() - 1;
         let words = match context.kind(last - if context.has(Mod::SF) { 3 } else { 1 })? {
@@ -141,8 +141,8 @@ impl Chosen {
         Ok(Chosen { words, selector: selector as usize, bits })
     }
 
-    /// Number `at` of a row, of two bits. A lane has four bits for each group of elements: sixteen bits of two rows
-    /// where elements have 16 bits or more, else all 32 of one row.
+    /// The 2-bit index `at` of a row. A lane has four bits for each group of elements: sixteen bits of two rows where
+    /// elements have 16 bits or more, else all 32 of one row.
     fn number(&self, row: usize, at: usize, depth: usize) -> usize {
         let group = at / 2;
         let (lane, shift) = if self.bits >= 16 {
@@ -155,10 +155,10 @@ impl Chosen {
         (word >> (shift + at % 2 * 2) & 3) as usize
     }
 
-    /// The column of the element that is kept as number `at` of a row.
+    /// The column of the kept element `at` of a row.
     fn column(&self, row: usize, at: usize, depth: usize) -> usize {
         match self.bits {
-            // One of two; the number counts halves of elements.
+            // One of two; the index counts halves of elements.
             32 => 2 * at + self.number(row, 2 * at, depth) / 2,
             // Pairs, two of four.
             4 => at / 4 * 8 + 2 * self.number(row, at / 2, depth) + at % 2,
@@ -167,7 +167,7 @@ impl Chosen {
     }
 }
 
-/// Computes every element of the result out of a row, a column and the element that comes in, and writes it.
+/// Computes every element of the result from a row, a column and the accumulator, and writes it.
 fn multiply(
     context: &mut Context,
     factor_bits: u32,
@@ -177,7 +177,7 @@ fn multiply(
     multiply_at(context, factor_bits, sum_bits, |_, a, b, c| dot(a, b, c))
 }
 
-/// The same where the result hangs on its row and column as well.
+/// As `multiply`, where the result depends on its row and column as well.
 fn multiply_at(
     context: &mut Context,
     factor_bits: u32,
@@ -273,7 +273,7 @@ fn floats(context: &mut Context) -> Result<(), Fault> {
         _ if context.has(Mod::TF32) => (TF32, TF32),
         _ => (F16, F16),
     };
-    // What is called `.tf32` lies in the place of a single, and where a factor may have eight bits every one has.
+    // A `.tf32` factor has the layout of an f32, and where a factor may have eight bits every one has.
     let bytes = context.instruction.op == Op::QMMA;
     let bits = if bytes { 8 } else { left.bits().next_power_of_two() };
     let element = |format: Format, bits: u64| {
@@ -309,13 +309,13 @@ fn narrow_factor(context: &Context, side: usize) -> Format {
     rows.into_iter().find(|row| context.has(row.0[side])).map_or(E4M3, |row| row.1)
 }
 
-/// The scale factors of a product's rows and columns.
+/// The scale factors of an MMA's rows and columns.
 struct Scales {
     /// Registers that hold those of the left factor, and of the right one.
     words: [Lanes; 2],
     /// Byte of the left ones, pair of lanes; byte of the right ones, lane.
     places: [usize; 4],
-    /// How many a row has.
+    /// Number of factors of a row.
     factors: usize,
     /// They are exponents.
     powers: bool,
@@ -323,7 +323,7 @@ struct Scales {
 
 impl Scales {
     fn read(context: &Context) -> Result<Scales, Fault> {
-        // The selector of a sparse product is behind them, and the metadata are in the register before those of the left
+        // The selector of a sparse MMA is after them, and the metadata are in the register before those of the left
         // factor.
         let sparse = context.has(Mod::SP);
         let last = context.count() - 1 - usize::from(sparse);
@@ -347,9 +347,9 @@ impl Scales {
         })
     }
 
-    /// A term of an element of the result, in a block of its row and column.
+    /// A scaled term of an element of the result, in a block of its row and column.
     fn apply(&self, term: Term, [row, column]: [usize; 2], block: usize) -> Term {
-        // A zero stays as small as it is, unless a factor is no number.
+        // A zero keeps its small exponent, unless a factor is NaN.
         let [byte_a, pair, byte_b, lane] = self.places;
         let left = self.words[0][row % 8 * 4 + 2 * pair + row / 8];
         let right = self.words[1][column * 4 + lane];
@@ -359,7 +359,7 @@ impl Scales {
             match self.powers {
                 true if bits == 0xff => Term { value: f64::NAN, exponent: ZERO_EXPONENT },
                 true => Term { value: 2f64.powi(bits as i32 - 127), exponent: bits as i32 - 127 },
-                // The sign is none of the number.
+                // The sign bit is ignored.
                 false => Term::of(E4M3, bits & 0x7f),
             }
         };
@@ -374,22 +374,22 @@ impl Scales {
     }
 }
 
-/// A number and the exponent of the leading bit that its format has at its size.
+/// A value and the exponent of its leading bit in its format.
 pub(super) struct Term {
     pub value: f64,
     pub exponent: i32,
 }
 
-/// The first power of two beyond the range of a single.
+/// The first power of two beyond the range of an f32.
 const F32_END: i32 = 128;
 
-/// The exponent that a zero counts with.
+/// The exponent of a zero.
 const ZERO_EXPONENT: i32 = -126;
 
 impl Term {
     pub(super) fn of(format: Format, bits: u64) -> Term {
         let value = if format == TF32 {
-            // The lowest bits of the single do not count.
+            // The lowest bits of the f32 are ignored.
             F32.to_f64(bits & !0x1fff)
         } else {
             format.to_f64(bits)
@@ -404,18 +404,18 @@ impl Term {
     }
 }
 
-/// How a chip adds terms.
+/// The accumulation of terms on a chip.
 pub(super) struct Steps {
     /// Terms of a step.
     pub depth: usize,
-    /// Bits below the greatest exponent that count.
+    /// Number of bits kept below the greatest exponent.
     fraction_bits: u32,
-    /// Bits behind the point that a single keeps.
+    /// Number of fraction bits that an f32 result keeps.
     kept: Option<u32>,
 }
 
 impl Steps {
-    /// For factors of so many bits; `None` if the chip has no such products.
+    /// For factors of `bits` bits; `None` if the chip has no such MMA.
     pub(super) fn new(unit: &MatrixUnit, bits: u32, narrow: bool) -> Option<Steps> {
         let depth = (unit.step_bits / bits) as usize;
         if !narrow {
@@ -425,15 +425,15 @@ impl Steps {
         Some(Steps { depth, fraction_bits: kept, kept: Some(kept) })
     }
 
-    /// One step: the terms and what comes in, cut below a common place, added and rounded.
+    /// One step: the terms and the accumulator, truncated to a common exponent, added and rounded.
     pub(super) fn add(&self, sum: Format, terms: &[Term], c: u64) -> u64 {
         self.add_to(sum, terms, &Term::of(sum, c))
     }
 
-    /// The same with what comes in as a term.
+    /// As `add`, with the accumulator as a term.
     pub(super) fn add_to(&self, sum: Format, terms: &[Term], old: &Term) -> u64 {
         let all = || terms.iter().chain([old]);
-        // Infinities and what is no number go the way of ordinary addition.
+        // Infinities and NaN follow ordinary addition.
         let plain: f64 = all().map(|term| term.value).sum();
         if all().any(|term| !term.value.is_finite()) {
             return if plain.is_nan() { sum.not_a_number() } else { sum.of_f64(plain, Round::Nearest) };
@@ -441,10 +441,10 @@ impl Steps {
         let greatest = all().map(|term| term.exponent).max().unwrap_or(ZERO_EXPONENT);
         let unit = 2f64.powi(greatest - self.fraction_bits as i32);
         let total: f64 = all().map(|term| (term.value / unit).trunc()).sum();
-        // Rounding toward zero does not hold back what is beyond the range.
+        // Rounding toward zero does not prevent overflow.
         let beyond = (total * unit).abs() >= 2f64.powi(F32_END);
         let round = if sum == F16 || beyond { Round::Nearest } else { Round::Zero };
-        // A sum of nothing is a positive zero.
+        // An empty sum is a positive zero.
         let result = sum.of_f64(if total == 0.0 { 0.0 } else { total * unit }, round);
         match self.kept {
             Some(kept) if sum == F32 => result & (u64::MAX << F32.fraction_bits().saturating_sub(kept)),
@@ -453,7 +453,7 @@ impl Steps {
     }
 }
 
-/// `MOVM`: the matrix of halves in a register, transposed.
+/// `MOVM`: the b16 matrix in a register, transposed.
 fn transpose(context: &mut Context) -> Result<(), Fault> {
     if !context.has(Mod::MT88) {
         return Err(context.refuse());

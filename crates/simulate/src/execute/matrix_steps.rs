@@ -1,8 +1,8 @@
-//! `HMMA.884`: four products of eight by four by eight halves, one in each quarter of the warp, made in steps. Each step
-//! computes a pair of registers of the sum.
+//! `HMMA.884`: four f16 MMAs of shape 8x8x4, one in each quarter of the warp, done in steps. Each step computes a pair
+//! of registers of the accumulator.
 //!
-//! A quarter is lanes `4q..4q + 4` and `4q + 16..4q + 20`. Which elements a register of theirs holds is what PTX says of
-//! `mma.m8n8k4`.
+//! A quarter is lanes `4q..4q + 4` and `4q + 16..4q + 20`. The layout of elements in registers is that of `mma.m8n8k4`
+//! in the PTX manual.
 
 use super::Context;
 use super::matrix::{Steps, Term};
@@ -15,7 +15,7 @@ use oriole_sass::{Mod, OperandKind};
 const DEPTH: usize = 4;
 const SIDE: usize = 8;
 
-/// Where an element is: its lane, the pair of registers, which of the two, and its lowest bit.
+/// The place of an element: its lane, the pair of registers, which of the two, and its lowest bit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Place {
     lane: usize,
@@ -47,7 +47,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         let terms: Vec<Term> = (0..DEPTH)
             .map(|at| {
                 let a = half(&left, in_factor(by_columns[0], quarter, row, at));
-                // A column of the right factor lies as a row of the left one does.
+                // A column of the right factor is stored like a row of the left one.
                 let b = half(&right, in_factor(!by_columns[1], quarter, column, at));
                 let value = a.value * b.value;
                 Term { value: if negated { -value } else { value }, exponent: a.exponent + b.exponent }
@@ -63,7 +63,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     context.write_tuple(0, &result)
 }
 
-/// Quarter, row and column of every element of the four sums.
+/// Quarter, row and column of every element of the four accumulators.
 fn elements() -> impl Iterator<Item = (usize, usize, usize)> {
     (0..4 * SIDE * SIDE).map(|n| (n / (SIDE * SIDE), n / SIDE % SIDE, n % SIDE))
 }
@@ -77,14 +77,15 @@ fn pair(context: &Context, index: usize) -> Result<[Lanes; 2], Fault> {
     }
 }
 
-/// Lane and number of element `at` of a line, each lane having a line; or, transposed, each lane having the element of
-/// that number of four lines.
+/// Lane and index of element `at` of a line: each lane has a line; or, transposed, each lane has that element of four
+/// lines.
 fn in_factor(transposed: bool, quarter: usize, line: usize, at: usize) -> (usize, usize) {
     let lane = 4 * quarter + line / 4 * 16;
     if transposed { (lane + at, line % 4) } else { (lane + line % 4, at) }
 }
 
-/// Where an element of the sum is: singles are spread over the lanes of a quarter, of halves a lane has a row.
+/// The place of an accumulator element: f32 values are spread over the lanes of a quarter; of f16 values a lane has a
+/// row.
 fn in_sum(format: Format, quarter: usize, row: usize, column: usize) -> Place {
     let lane = 4 * quarter + row / 4 * 16;
     if format == F32 {

@@ -1,4 +1,4 @@
-//! What each instruction computes. The files of this folder divide the instructions by kind; here is the view that
+//! The semantics of instructions. The files of this folder divide the instructions by kind; this file has the view that
 //! they share: an instruction, the lanes in which it acts, and access to operands as arrays of lanes.
 
 mod atomic;
@@ -39,7 +39,7 @@ use oriole_sass::register::{RZ, URZ};
 use oriole_sass::{Guard, Instruction, Mod, Op, OperandKind};
 use std::cell::Cell;
 
-/// What does not change during a launch.
+/// The constant data of a launch.
 pub(crate) struct LaunchContext {
     pub shape: WordShape,
     pub banks: Banks,
@@ -54,15 +54,15 @@ pub(crate) struct LaunchContext {
     pub driver_keeps_from_32: bool,
 }
 
-/// How the group goes on.
+/// The continuation of the group.
 pub(crate) enum Next {
-    /// With the next instruction.
+    /// At the next instruction.
     Fall,
     /// The groups have been set by the instruction itself.
     Done,
 }
 
-/// Everything an instruction can see.
+/// Everything an instruction can access.
 pub(crate) struct Context<'a> {
     pub instruction: &'a Instruction,
     /// Index of the instruction.
@@ -79,11 +79,11 @@ pub(crate) struct Context<'a> {
     pub launch_context: &'a LaunchContext,
     /// Lane at which a fault happened.
     pub fault_lane: Option<u32>,
-    /// Which modifiers of the instruction have been asked for, bit n for the n-th.
+    /// The modifiers of the instruction that the execution has queried, bit n for the n-th.
     pub asked: Cell<u64>,
 }
 
-/// The lanes in which a guard holds.
+/// The lanes in which a guard is true.
 pub(crate) fn guarded(warp: &Warp, guard: Guard, lanes: u32) -> u32 {
     let holds = if guard.uniform {
         if warp.uniform_predicates >> guard.register & 1 == 1 { u32::MAX } else { 0 }
@@ -94,7 +94,7 @@ pub(crate) fn guarded(warp: &Warp, guard: Guard, lanes: u32) -> u32 {
 }
 
 impl Context<'_> {
-    /// The warp, named for the whole cluster.
+    /// The identity of the warp in the whole cluster.
     fn who(&self) -> Who {
         (self.block.rank, self.warp_index)
     }
@@ -107,14 +107,15 @@ impl Context<'_> {
         &mut self.block.warps[self.warp_index]
     }
 
-    /// Whether the instruction has a modifier. Who asks knows it; what nobody asks for is a fault, see [`execute`].
+    /// Whether the instruction has a modifier. Only modifiers that are queried are known; any other is a fault, see
+    /// [`execute`].
     fn has(&self, modifier: Mod) -> bool {
         let place = self.instruction.mods.iter().position(|of| of == modifier);
         self.asked.set(self.asked.get() | place.map_or(0, |place| 1 << place));
         place.is_some()
     }
 
-    /// The error for a modifier that the instruction was executed without, if there is one.
+    /// The error for a modifier that the execution has not queried, if there is one.
     fn refuse_unasked(&self) -> Result<(), Fault> {
         let asked = self.asked.get();
         let op = self.instruction.op;
@@ -145,8 +146,8 @@ impl Context<'_> {
         Ok(load_words(self.launch_context.banks.slice(bank, offset, size)?))
     }
 
-    /// A constant that no register is added to. The field is a signed one for the sake of indexed accesses; the upper half
-    /// of the bank is named by negative offsets.
+    /// A constant access without a register. The field is signed for the sake of indexed accesses; negative offsets
+    /// name the upper half of the bank.
     fn direct_constant(&self, bank: u8, offset: i32, size: u32) -> Result<[u32; 4], Fault> {
         self.constant(bank, i64::from(offset as u16), size)
     }
@@ -164,8 +165,8 @@ impl Context<'_> {
         })
     }
 
-    /// The bits of a 64-bit operand in every lane, without its signs. A floating immediate is the high half, an
-    /// integer one is extended by its sign.
+    /// The bits of a 64-bit operand in every lane, without its signs. A floating-point immediate is the high half, an
+    /// integer one is sign-extended.
     fn raw_wide(&self, index: usize) -> Result<WideLanes, Fault> {
         let warp = self.warp();
         let join = |low: &Lanes, high: &Lanes| {
@@ -217,7 +218,7 @@ impl Context<'_> {
         Ok(lanes)
     }
 
-    /// A single with `|x|` and `-` applied; subnormals become zeros with `flush`.
+    /// An f32 with `|x|` and `-` applied; subnormals become zeros with `flush`.
     fn single(&self, index: usize, flush: bool) -> Result<Lanes, Fault> {
         let mut lanes = self.raw(index)?;
         let operand = &self.instruction.operands[index];
@@ -233,7 +234,7 @@ impl Context<'_> {
         Ok(lanes)
     }
 
-    /// A double with `|x|` and `-` applied.
+    /// An f64 with `|x|` and `-` applied.
     fn double(&self, index: usize) -> Result<WideLanes, Fault> {
         let mut lanes = self.raw_wide(index)?;
         let operand = &self.instruction.operands[index];
@@ -246,7 +247,7 @@ impl Context<'_> {
         Ok(lanes)
     }
 
-    /// The lanes in which a predicate operand holds, with `!` applied.
+    /// The lanes in which a predicate operand is true, with `!` applied.
     fn predicate(&self, index: usize) -> Result<u32, Fault> {
         let warp = self.warp();
         let holds = match self.kind(index)? {
@@ -306,7 +307,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Writes a predicate result given as the mask of lanes in which it holds.
+    /// Writes a predicate result given as the mask of lanes in which it is true.
     fn write_predicate(&mut self, index: usize, holds: u32) -> Result<(), Fault> {
         let active = self.active;
         match self.kind(index)? {
@@ -345,12 +346,12 @@ impl Context<'_> {
     }
 }
 
-/// The mask of lanes for which a test holds.
+/// The mask of lanes for which a test is true.
 fn mask_of(test: impl Fn(usize) -> bool) -> u32 {
     (0..32).fold(0, |mask, lane| mask | u32::from(test(lane)) << lane)
 }
 
-/// A per-lane loop over the active lanes that remembers where a fault happened.
+/// A loop over the active lanes that records the lane of a fault.
 fn each_active(
     context: &mut Context,
     mut act: impl FnMut(&mut Context, usize) -> Result<(), Fault>,
@@ -363,8 +364,7 @@ fn each_active(
     Ok(())
 }
 
-/// Executes one instruction in the current group of the warp. A modifier that is not asked for on the way is one whose meaning
-/// nobody has looked at.
+/// Executes one instruction in the current group of the warp. A modifier that the execution has not queried is a fault.
 pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
     let next = act(context)?;
     if context.active != 0 {
@@ -409,7 +409,7 @@ fn act(context: &mut Context) -> Result<Next, Fault> {
         LDTM | STTM | UTCHMMA | UTCQMMA | UTCIMMA | UTCOMMA | UTCCP | UTCSHIFT | UTCBAR | UTCATOMSWS => {
             tensor_memory::execute(context)
         }
-        // Tells other blocks of the chip that this one takes no more columns.
+        // Signals to other blocks of the chip that this one takes no more columns.
         UVIRTCOUNT => Ok(()),
         TEX | TLD | TLD4 | TXD | TXQ => fetch::execute(context),
         SULD | SUST | SURED => surface::execute(context),

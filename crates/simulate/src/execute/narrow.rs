@@ -1,14 +1,14 @@
-//! Arithmetic on four numbers of eight bits or less in a word, each rounded once: `QADD4`, `QMUL4`, `QFMA4`.
+//! Arithmetic on four FP8 or narrower values in a word, each rounded once: `QADD4`, `QMUL4`, `QFMA4`.
 
 use super::Context;
 use crate::launch::Fault;
 use crate::number::{E2M1, E2M3, E3M2, E4M3, E5M2, Format, Real, Round, Value};
 use oriole_sass::{Mod, Op};
 
-/// A fixed-point number: in units of a power of two that divides every product and every number.
+/// A fixed-point value, in units of a power of two that divides every product and every operand.
 #[derive(Clone, Copy)]
 enum Part {
-    /// Units, and whether it is negative, which a zero may be as well.
+    /// Units, and the sign, which a zero has as well.
     Finite(i128, bool),
     Infinite(bool),
     NotANumber,
@@ -65,7 +65,7 @@ impl Part {
     fn value(self) -> Value {
         match self {
             Part::Finite(size, negative) => {
-                // What does not fit is far beyond every result; its low bits count for nothing.
+                // An overflow is far beyond every result; its low bits are irrelevant.
                 let size = size.unsigned_abs();
                 let down = (128 - size.leading_zeros()).saturating_sub(64);
                 let significand = (size >> down) as u64;
@@ -77,7 +77,7 @@ impl Part {
     }
 }
 
-/// The format that one of some names stands for.
+/// The format of a modifier.
 fn format(context: &Context, names: [Mod; 5]) -> Result<Format, Fault> {
     let formats = [E4M3, E5M2, E2M3, E3M2, E2M1];
     let found = names.into_iter().position(|name| context.has(name));
@@ -132,7 +132,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
                 Value::NotANumber => 0x7f,
                 value => to.pack(value, Round::Nearest, saturate) as u32,
             };
-            // What is no number has no sign where the format has one such code.
+            // NaN has no sign where the format has one such code.
             let bits = if to == E4M3 && bits & 0x7f == 0x7f { 0x7f } else { bits };
             word | (bits & 0xff) << (8 * at)
         })

@@ -45,7 +45,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
                     _ => return Err(context.refuse()),
                 }
             } else {
-                // Its own: other compilers add the distance from itself to where a call returns.
+                // Its own address: ptxas adds the distance from itself to the return address.
                 i64::from(shape.address(context.pc))
             };
             context.write_wide(0, &[CODE_BASE.wrapping_add(offset as u64); 32])
@@ -87,11 +87,11 @@ fn register(context: &Context) -> Result<Lanes, Fault> {
             "SR_SWINHI" => [(SHARED_WINDOW >> 32) as u32; 32],
             // The lowest address that a stack may grow down to.
             "SR_LMEMHIOFF" => [0; 32],
-            // The words of the bank that hang on it are where they are without offset.
+            // The words of the bank that depend on it are where they are without offset.
             "SR_CgaSize" => [0; 32],
             "SR_CgaCtaId" => [context.block.rank; 32],
             "SR_SMEMSZ" => [context.cluster.shared[context.block.rank as usize].len() as u32; 32],
-            // Warp slots of the multiprocessor, in the second byte.
+            // Warp slots of the SM, in the second byte.
             "SR_VIRTCFG" => [64 << 8; 32],
             "SR_NWARPID" | "SR_VIRTUALSMID" | "SR_SMID" => [0; 32],
             _ => return Err(Fault::NotSimulated(format!("special register {}", other.name()))),

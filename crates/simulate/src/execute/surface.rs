@@ -98,7 +98,7 @@ fn bytes<'c>(context: &'c mut Context, handle: u32, at: usize, size: usize) -> R
     surface.bytes.get_mut(at..at + size).ok_or(out)
 }
 
-/// Where an access begins in the bytes of the surface; `None` if it is outside and has no effect.
+/// The offset of an access in the bytes of the surface; `None` if it is outside and has no effect.
 fn place(context: &Context, handle: u32, first: u8, lane: usize) -> Result<Option<usize>, Fault> {
     let surface = surface(context, handle)?;
     let coordinate = |at: u8| i64::from(context.warp().read(first.saturating_add(at))[lane] as i32);
@@ -113,7 +113,7 @@ fn place(context: &Context, handle: u32, first: u8, lane: usize) -> Result<Optio
     let unit = if context.has(Mod::BA) { 1 } else { surface.texel_bytes() as i64 };
     let size = if context.has(Mod::BA) { width(context) as i64 } else { unit };
     let row = i64::from(surface.size[0]) * surface.texel_bytes() as i64;
-    // The last place in each direction.
+    // The last place in each dimension.
     let ends = [row - size, i64::from(surface.size[1]) - 1, i64::from(surface.size[2]) - 1];
     let mut places = [coordinate(0) * unit, 0, 0];
     (1..inner).for_each(|axis| places[axis] = coordinate(axis as u8));
@@ -171,7 +171,7 @@ fn store_texel(context: &mut Context, handle: u32, at: usize, words: [u32; 4]) -
     Ok(())
 }
 
-/// Combines an element with what is given.
+/// Combines an element with the operand.
 fn reduce(context: &mut Context, handle: u32, at: usize, words: [u32; 4]) -> Result<(), Fault> {
     let size = width(context);
     let element = surface(context, handle)?.element;
@@ -184,7 +184,7 @@ fn reduce(context: &mut Context, handle: u32, at: usize, words: [u32; 4]) -> Res
     let shift = 64 - 8 * size as u32;
     let wide = |words: [u32; 4]| (u64::from(words[0]) | u64::from(words[1]) << 32) << shift;
     let target = bytes(context, handle, at, size)?;
-    // At the upper end of a word both orders are those of whole words.
+    // Shifted to the upper end, elements compare as 64-bit integers, signed or not.
     let (old, new) = (wide(load_words(target)), wide(words));
     let least = if signed { (old as i64) < new as i64 } else { old < new };
     let result = match operation {

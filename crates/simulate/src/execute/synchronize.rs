@@ -1,4 +1,4 @@
-//! What works on barrier objects in shared memory (`SYNCS`, `ARRIVES`), and stores that tell one (`STAS`).
+//! Operations on mbarriers in shared memory (`SYNCS`, `ARRIVES`), and stores that signal one (`STAS`).
 
 use super::load_store::{Space, addresses, place, registers};
 use super::{Context, each_active};
@@ -10,11 +10,11 @@ use crate::warp::WideLanes;
 use oriole_sass::register::URZ;
 use oriole_sass::{Mod, Op, OperandKind};
 
-/// Cycles for which a try waits before it says that a phase is not over.
+/// Cycles for which a try waits before it reports an incomplete phase.
 const TRY: u64 = 100;
 
 impl Context<'_> {
-    /// Changes the object at an address of shared memory that names its block; gives it as it was.
+    /// Changes the mbarrier at an address of shared memory that names its block; returns its old value.
     pub(super) fn change_object(&mut self, address: u64, change: Change) -> Result<u64, Fault> {
         let (memory, offset) = self.cluster.memory(address)?;
         let before = barrier_object::change(memory, offset, change)?;
@@ -24,13 +24,13 @@ impl Context<'_> {
         Ok(before)
     }
 
-    /// The parity of the phase that an object is in.
+    /// The parity of the current phase of an mbarrier.
     pub(super) fn parity(&mut self, address: u64) -> Result<bool, Fault> {
         let (memory, offset) = self.cluster.memory(address)?;
         Ok(barrier_object::parity(barrier_object::read(memory, offset)?))
     }
 
-    /// So many bytes that the object at an address waits for have come.
+    /// Completes transaction bytes of the mbarrier at an address.
     pub(super) fn complete_transfer(&mut self, address: u64, bytes: u32) -> Result<(), Fault> {
         self.change_object(address, Change::complete(bytes)).map(drop)
     }
@@ -49,7 +49,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     }
 }
 
-/// Addresses of objects: those of another block keep its rank.
+/// Addresses of mbarriers: those of another block keep its rank.
 fn objects(context: &Context, index: usize, anywhere: bool) -> Result<WideLanes, Fault> {
     let space = if anywhere { Space::Cluster } else { Space::Shared };
     addresses(context, index, space)
@@ -80,7 +80,7 @@ fn check_phase(context: &mut Context) -> Result<(), Fault> {
     Ok(())
 }
 
-/// `EXCH`: an object in the place of what was there. All operands are uniform.
+/// `EXCH`: replaces an mbarrier. All operands are uniform.
 fn exchange(context: &mut Context) -> Result<(), Fault> {
     if context.active == 0 {
         return Ok(());
@@ -94,7 +94,7 @@ fn exchange(context: &mut Context) -> Result<(), Fault> {
     context.write_wide(0, &[old; 32])
 }
 
-/// `LD`: an object as it is.
+/// `LD`: the value of an mbarrier.
 fn read(context: &mut Context) -> Result<(), Fault> {
     let places = objects(context, 1, false)?;
     let mut found = [0; 32];
@@ -114,8 +114,8 @@ fn invalidate(context: &mut Context) -> Result<(), Fault> {
     })
 }
 
-/// What one lane adds to the counts of an object: `A` and `T` of the modifier stand for arrivals and transactions, 0 and 1
-/// for themselves, `R` for the operand, and `X` for an operand that is taken away.
+/// The change that one lane makes to the counts of an mbarrier: `A` and `T` of the modifier stand for arrivals and
+/// transactions, 0 and 1 for themselves, `R` for the operand, and `X` for a subtracted operand.
 fn change(context: &Context, operand: u32) -> Change {
     let (arrivals, transactions) = if context.has(Mod::A1T0) {
         (1, 0)
@@ -138,8 +138,8 @@ fn arrive(context: &mut Context) -> Result<(), Fault> {
     let operands = context.integer(2)?;
     let together = context.has(Mod::TMASK);
     let mut states = [[0; 32]; 2];
-    // Lanes that arrive in one phase of one object all get the state before the first of them; if they want to know, they
-    // get in its low word who they are.
+    // Lanes that arrive in one phase of one mbarrier all get the state before the first of them; with `.TMASK` its low
+    // word is the mask of these lanes.
     let mut first: Vec<(u64, u64)> = Vec::new();
     let active = context.active;
     let at_one = |place: u64| {
@@ -160,8 +160,8 @@ fn arrive(context: &mut Context) -> Result<(), Fault> {
     context.write_tuple(0, &states)
 }
 
-/// The copies of each lane are done at once, so that the object is told at once. What tells in the older format is read by plain
-/// loads.
+/// The copies of each lane are done at once, so that the mbarrier is signalled at once. The older format is read by
+/// plain loads.
 fn copies_arrive(context: &mut Context) -> Result<(), Fault> {
     if !context.has(Mod::LDGSTSBAR) {
         return Err(context.refuse());
@@ -190,7 +190,7 @@ fn copies_arrive(context: &mut Context) -> Result<(), Fault> {
     })
 }
 
-/// The address of a write and that of the object to tell, in two registers of each lane.
+/// The address of a write and that of the mbarrier to signal, in two registers of each lane.
 pub(super) fn told(context: &Context, index: usize) -> Result<(WideLanes, WideLanes), Fault> {
     match context.kind(index)? {
         OperandKind::Memory { base: Some(base), uniform: None | Some(URZ), offset: 0, .. } => {

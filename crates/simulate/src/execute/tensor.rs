@@ -1,19 +1,19 @@
-//! Boxes of tensors as the copy engine walks them: row by row, each row a line of global memory and a line of shared memory.
+//! TMA tiles, row by row: each row is a line of global memory and a line of shared memory.
 //!
-//! The layout of a tensor map is that of `tensormap.replace` as far as that goes; what boxes of images need lies in the second
-//! half, where launches put it.
+//! The layout of a tensor map is that of `tensormap.replace`; the fields of im2col tiles are in the second half, where
+//! launches put them.
 
 use super::Context;
 use super::bulk::generic_bytes;
 use crate::launch::Fault;
 
-/// Bytes of a tensor map, and where one may lie.
+/// Size and alignment of a tensor map, in bytes.
 const MAP_BYTES: usize = 128;
 const MAP_ALIGNMENT: u64 = 64;
 /// Lines that swizzling moves, in bytes.
 pub(super) const LINE: usize = 16;
 
-/// What the elements are.
+/// The kind of elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Unsigned,
@@ -24,7 +24,7 @@ pub(super) enum Kind {
     Double,
 }
 
-/// By the number of the type in the map: what it is, and its bytes.
+/// By the type code in the map: kind and bytes.
 const TYPES: [(Kind, u64); 11] = [
     (Kind::Unsigned, 1),
     (Kind::Unsigned, 2),
@@ -39,7 +39,7 @@ const TYPES: [(Kind, u64); 11] = [
     (Kind::BrainHalf, 2),
 ];
 
-/// One dimension of a tensor and of its boxes.
+/// One dimension of a tensor and of its tiles.
 #[derive(Clone, Copy, Default)]
 struct Dimension {
     size: i64,
@@ -59,7 +59,7 @@ pub(super) struct Map {
     base: u64,
     pub kind: Kind,
     pub element: u64,
-    /// What is outside of the tensor is not a number.
+    /// Elements outside of the tensor are NaN.
     pub nan: bool,
     mode: u32,
     dimensions: Vec<Dimension>,
@@ -72,9 +72,9 @@ struct ImageBox {
     bounds: [Bounds; 3],
 }
 
-/// A row of a box.
+/// A row of a TMA tile.
 pub(super) struct Row {
-    /// Its first byte in the box, before swizzling.
+    /// Its first byte in the tile, before swizzling.
     pub offset: u64,
     /// Address of its first element, were it inside.
     pub address: u64,
@@ -168,12 +168,12 @@ impl Map {
         }
     }
 
-    /// Boxes of the image begin before its pixels.
+    /// im2col tiles begin before the pixels of the image.
     pub(super) fn has_border(&self) -> bool {
         self.image.as_ref().is_some_and(|image| image.bounds.iter().any(|bounds| bounds.first < 0))
     }
 
-    /// The engine moves lines of global memory, so that a box begins at one.
+    /// The TMA moves lines of global memory, so that a tile begins at one.
     pub(super) fn begins_at_line(&self, start: &[i64]) -> Result<(), Fault> {
         let distance = start.first().map_or(0, |first| first * self.element as i64);
         if distance % LINE as i64 == 0 {
@@ -182,7 +182,7 @@ impl Map {
         Err(Fault::Tensor(format!("its box begins {distance} bytes along the row, no multiple of {LINE}")))
     }
 
-    /// The rows of the box at some coordinates; `pixels` are the offsets in an image where the instruction means one.
+    /// The rows of the tile at some coordinates; `pixels` are the im2col offsets of the instruction, if it has them.
     pub(super) fn rows(&self, start: &[i64], pixels: Option<[i64; 3]>) -> Result<Vec<Row>, Fault> {
         if start.len() != self.dimensions.len() {
             let (named, real) = (start.len(), self.dimensions.len());
@@ -197,7 +197,7 @@ impl Map {
         self.fitting(rows)
     }
 
-    /// Rows must fill lines, and not more than those of a swizzle, which has room for each.
+    /// Rows must fill lines, and not more than the lines of a swizzle, which has room for each.
     fn fitting(&self, mut rows: Vec<Row>) -> Result<Vec<Row>, Fault> {
         let length = rows.first().map_or(0, |row| row.count as u64 * self.element);
         let room = if self.mode == 0 { length } else { 16 << self.mode };
@@ -210,7 +210,7 @@ impl Map {
         Ok(rows)
     }
 
-    /// Four rows of a plane: the first column, then the number of each.
+    /// Four rows of a plane: the first column, then the index of each.
     pub(super) fn numbered_rows(&self, start: &[i64]) -> Result<Vec<Row>, Fault> {
         let ([width, height], None) = (self.dimensions.as_slice(), &self.image) else {
             return Err(Fault::Tensor("it is that of no plane".into()));
@@ -222,8 +222,8 @@ impl Map {
         self.fitting(rows.collect())
     }
 
-    /// Pixels along a line of an image, then along that of the next image; `halo` more follow the last of them in its own line,
-    /// and the last of each 32 where `parted`.
+    /// Pixels along a line of an image, then along that of the next image; `halo` more follow the last of them in its
+    /// own line, and the last of each 32 where `parted`.
     pub(super) fn line_rows(
         &self,
         start: &[i64],
@@ -277,7 +277,7 @@ impl Map {
         let mut place = start.to_vec();
         loop {
             rows.push(self.row(&place, count));
-            // The next place: the first dimension that is not at its end goes on, those before begin again.
+            // The next place: the first dimension that is not at its end advances, those before restart.
             let mut at = 1;
             loop {
                 let Some(dimension) = self.dimensions.get(at) else { return rows };
@@ -317,7 +317,7 @@ impl Map {
         rows
     }
 
-    /// Where a line of shared memory lies after swizzling.
+    /// The address of a line of shared memory after swizzling.
     pub(super) fn swizzle(&self, address: u64) -> u64 {
         let moved = match self.mode {
             0 => 0,

@@ -1,5 +1,5 @@
-//! Tensor memory: its loads and stores, copies to it, products in it, and who has which columns. What runs beside the threads is
-//! done at once; whether a program waits for it is followed apart from that.
+//! Tensor memory: loads and stores, copies, MMAs, and allocation of columns. Asynchronous operations are done at once;
+//! a separate check follows whether a program waits for them.
 
 use super::Context;
 use super::float::Extreme;
@@ -17,16 +17,16 @@ use oriole_tensor_memory::{
     Shape, Spread, Sum, TensorMemory, Touched, shift,
 };
 
-/// Columns that one bit of the masks of taken ones stands for.
+/// Number of columns for one bit of the allocation masks.
 const UNIT: u32 = 32;
 
-/// Where blocks of a pair tell each other of the columns that they take, below the shared memory of the program: a barrier
-/// object, and the parity of the phase to wait for.
+/// The place where blocks of a pair exchange their allocations of columns, below the shared memory of the program: an
+/// mbarrier, and the parity of the phase to wait for.
 const PAIR_OBJECT: usize = 0x48;
 const PAIR_PARITY: usize = 0x50;
 
-/// What is there when blocks start, as far as the code of other compilers tells that reads it: the even block need not wait for
-/// its first columns, the odd one waits for the even one.
+/// The initial contents when blocks start, inferred from code of ptxas that reads them: the even block need not wait
+/// for its first columns, the odd one waits for the even one.
 pub(crate) fn prepare_for_pairs(rank: usize, shared: &mut [u8]) {
     if let Some(place) = shared.get_mut(PAIR_OBJECT..PAIR_OBJECT + 8) {
         place.copy_from_slice(&fresh(1).to_le_bytes());
@@ -66,7 +66,7 @@ impl Context<'_> {
         &mut self.cluster.tensor[self.block.rank as usize]
     }
 
-    /// A uniform register of an operand, or one behind it.
+    /// A uniform register of an operand, or one after it.
     fn uniform_at(&self, index: usize, part: u8) -> Result<u32, Fault> {
         let register = match self.kind(index)? {
             OperandKind::UReg(register)
@@ -89,7 +89,7 @@ impl Context<'_> {
         Ok(u64::from(self.uniform_at(index, 0)?) | u64::from(self.uniform_at(index, 1)?) << 32)
     }
 
-    /// The ranks of the blocks that take part, the even one first.
+    /// The ranks of the participating blocks, the even one first.
     fn ranks(&self) -> Result<Vec<u32>, Fault> {
         let blocks = if self.has(Mod::_2CTA) { 2 } else { 1 };
         let first = self.block.rank / blocks * blocks;
@@ -102,7 +102,7 @@ impl Context<'_> {
     }
 }
 
-/// What a load or a store moves.
+/// The shape of a load or a store.
 fn movement(context: &Context) -> Movement {
     const SHAPES: [(Mod, Shape); 5] = [
         (Mod::_16dp64bit, Shape::Bits64),
@@ -128,7 +128,7 @@ fn load(context: &mut Context) -> Result<(), Fault> {
     let (pc, who, rank) = (context.pc, context.who(), context.block.rank);
     let transfers = &mut context.cluster.transfers;
     transfers.access_tensor(cells(rank, movement.touched(address)), false, pc, who);
-    // Scoreboards tell that a load is through; whether they are waited for is checked with them.
+    // Scoreboards signal that a load is complete; waits for them are checked with the scoreboards.
     transfers.wait_for_tensor(false, who);
     let warp = context.warp_index as u32;
     let registers = movement.load(context.own_tensor(), warp, address)?;
@@ -147,7 +147,7 @@ fn load(context: &mut Context) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The least or the greatest of the registers of each lane.
+/// The min or max of the registers of each lane.
 fn statistics(context: &Context, registers: &[Lanes]) -> Lanes {
     let has = |name| context.has(name);
     let least = has(Mod::MIN) || has(Mod::MINABS);
@@ -197,7 +197,7 @@ fn store(context: &mut Context) -> Result<(), Fault> {
     Ok(movement.store(context.own_tensor(), warp, address, &registers)?)
 }
 
-/// `UTCATOMSWS`: takes columns if there are as many, or gives those back whose bits are zero.
+/// `UTCATOMSWS`: allocates columns if there are as many, or frees those whose bits are zero.
 fn take_or_give(context: &mut Context) -> Result<(), Fault> {
     if context.has(Mod::FIND_AND_SET) {
         let columns = context.uniform_at(2, 0)?.saturating_mul(UNIT);
@@ -209,7 +209,7 @@ fn take_or_give(context: &mut Context) -> Result<(), Fault> {
         }
         let all = taken.len() == ranks.len();
         if !all {
-            // What one block of a pair could have the other one lacks.
+            // Columns that are free in only one block of the pair.
             for (&rank, address) in ranks.iter().zip(&taken) {
                 context.cluster.tensor[rank as usize].release(*address, columns)?;
             }
@@ -227,7 +227,7 @@ fn take_or_give(context: &mut Context) -> Result<(), Fault> {
     Ok(context.own_tensor().keep(|column| kept >> (column / UNIT) & 1 == 1)?)
 }
 
-/// `UTCBAR`: what was started is done at once, so that barrier objects are told at once.
+/// `UTCBAR`: operations are done at once, so that mbarriers are signalled at once.
 fn tell(context: &mut Context) -> Result<(), Fault> {
     let object = u64::from(context.uniform_at(0, 0)?);
     let offset = object & ((1 << SHARED_BITS) - 1);
@@ -244,7 +244,7 @@ fn tell(context: &mut Context) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What runs beside the threads.
+/// Asynchronous operations.
 fn start(context: &mut Context) -> Result<(), Fault> {
     let ranks = context.ranks()?;
     let outcome = match context.instruction.op {
@@ -302,8 +302,8 @@ fn copy(context: &mut Context, ranks: &[u32]) -> Result<Outcome, Fault> {
     Ok(outcome)
 }
 
-/// Operands of products: the left factor, the right one, the result, metadata with the description, then masks or scales
-/// if there are any, whether old sums count, and by how much less.
+/// Operands of MMAs: the left factor, the right one, the result, metadata with the instruction descriptor, then masks
+/// or scales if there are any, whether to accumulate, and the scale of the accumulator.
 fn multiply(context: &mut Context, ranks: &[u32]) -> Result<Outcome, Fault> {
     let description = context.uniform_at(3, 1)?;
     let form = form(context, description, ranks.len() as u32)?;
@@ -347,7 +347,7 @@ fn multiply(context: &mut Context, ranks: &[u32]) -> Result<Outcome, Fault> {
     Ok(product.execute(&mut cluster.tensor, &cluster.shared, ranks, &operands, |row| sum.evaluate(row))?)
 }
 
-/// What the opcode says of a product; the description knows what is sparse, and tells singles from halves.
+/// The form of an MMA by its opcode; the instruction descriptor marks sparse ones, and separates f32 from f16.
 fn form(context: &Context, description: u32, blocks: u32) -> Result<Form, Fault> {
     let scaled = matches!(context.kind(4)?, OperandKind::TensorMemory { .. });
     let (kind, scales) = match context.instruction.op {
@@ -369,7 +369,7 @@ fn form(context: &Context, description: u32, blocks: u32) -> Result<Form, Fault>
     })
 }
 
-/// How the terms of an element are added.
+/// The accumulation of an element's terms.
 struct Addition {
     elements: [Element; 2],
     sum: Sum,
@@ -413,7 +413,7 @@ impl Addition {
         steps.fold(first, |sum, terms| self.steps.add(format, terms, sum)) as u32
     }
 
-    /// A product of two elements and the scales of their part.
+    /// A product of two elements and the scales of their block.
     fn term(&self, row: &Row, at: usize) -> Term {
         let [left, right] = [number(self.elements[0], row.left[at]), number(self.elements[1], row.right[at])];
         let mut term =
@@ -453,7 +453,7 @@ impl Addition {
     }
 }
 
-/// The number that an element is.
+/// The value of an element.
 fn number(element: Element, bits: u64) -> Term {
     match element {
         Element::F16 => Term::of(F16, bits),
@@ -468,10 +468,10 @@ fn number(element: Element, bits: u64) -> Term {
     }
 }
 
-/// A number of a format that has numbers only.
+/// A value of a format without NaN and infinities.
 fn small(bits: u64, exponent_bits: u32, fraction_bits: u32) -> Term {
     let single = |magnitude: u64| {
-        // As a single whose exponent is moved to that of the format; subnormal numbers are moved along.
+        // As an f32 with a rebiased exponent; subnormals are converted as well.
         let bias = (1 << (exponent_bits - 1)) - 1;
         let moved = f32::from_bits((magnitude << (23 - fraction_bits)) as u32);
         f64::from(moved) * 2f64.powi(127 - bias)

@@ -1,13 +1,13 @@
-//! The approximate functions of the special unit. The hardware's tables are unknown: here each result is the
-//! nearest to the exact one, or, on request, one disturbed within the error that NVIDIA publishes, so that a
-//! caller can show that a kernel does not hang on a lucky approximation.
+//! The approximate functions of the special function unit. The hardware's tables are unknown: here each result is
+//! correctly rounded, or, on request, perturbed within the error that NVIDIA publishes, so that a caller can show that
+//! a kernel does not depend on a lucky approximation.
 
 use super::Context;
 use crate::launch::Fault;
 use crate::number::{BF16, F16, F32, Format, Round};
 use oriole_sass::{Mod, OperandKind};
 
-/// How far a published approximation may be from the exact result.
+/// The published error bound of an approximation.
 #[derive(Clone, Copy)]
 enum Bound {
     /// Units of the last place.
@@ -26,7 +26,7 @@ struct Function {
     bound: Bound,
 }
 
-/// Sine of a number of turns; reducing the turns first loses nothing.
+/// Sine of a number of turns; reducing the turns first is exact.
 fn sine(turns: f64) -> f64 {
     if turns == 0.0 { turns } else { libm::sin((turns - libm::rint(turns)) * std::f64::consts::TAU) }
 }
@@ -48,7 +48,7 @@ const FUNCTIONS: [Function; 8] = [
     Function { name: Mod::TANH, exact: libm::tanh, bound: Bound::Relative(4.8e-4) },
 ];
 
-/// The errors of the half-precision forms, where they differ: relative 2 to the power of -9.9 and -7 for powers,
+/// The errors of the f16 forms, where they differ: relative 2 to the power of -9.9 and -7 for powers,
 /// absolute -10.987 and -8 for the hyperbolic tangent.
 fn narrow_bound(format: Format, name: Mod) -> Option<Bound> {
     match name {
@@ -60,7 +60,7 @@ fn narrow_bound(format: Format, name: Mod) -> Option<Bound> {
     }
 }
 
-/// A number from -1 to 1 that depends on seed and argument only.
+/// A value from -1 to 1 that depends on seed and argument only.
 fn disturbance(seed: u64, argument: u64) -> f64 {
     let mut x = seed ^ argument.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for _ in 0..2 {
@@ -100,7 +100,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
 }
 
 fn evaluate(function: &Function, format: Format, bits: u64, seed: Option<u64>) -> u64 {
-    // The unit neither takes nor gives subnormal singles, but for the hyperbolic tangent.
+    // The unit neither accepts nor produces subnormal f32 values, except for the hyperbolic tangent.
     let flush =
         |bits: u64| if format == F32 && function.name != Mod::TANH { format.flush(bits) } else { bits };
     let bits = flush(bits);
@@ -110,10 +110,10 @@ fn evaluate(function: &Function, format: Format, bits: u64, seed: Option<u64>) -
         return format.not_a_number();
     }
     let nearest = format.of_f64(exact, Round::Nearest);
-    // Results that the format holds exactly come out exactly.
+    // Results that the format holds exactly are exact.
     let Some(seed) = seed.filter(|_| format.to_f64(nearest) != exact) else { return flush(nearest) };
     // The unit of the last place below the result, also where that is just above a power of two.
-    let binade = (exact.abs() * (1.0 - 2f64.powi(-20))).log2().floor() as i32;
+    let binade = libm::log2(exact.abs() * (1.0 - 2f64.powi(-20))).floor() as i32;
     let unit = 2f64.powi(binade - format.fraction_bits() as i32);
     let bound = match narrow_bound(format, function.name).unwrap_or(function.bound) {
         Bound::Units(units) => units * unit,
@@ -129,7 +129,7 @@ fn evaluate(function: &Function, format: Format, bits: u64, seed: Option<u64>) -
     flush(if within { rounded } else { nearest })
 }
 
-/// The upper half of the reciprocal (root) of the double whose upper half is given, as a start for an iteration.
+/// The upper half of the reciprocal (root) of the f64 whose upper half is given, as a start for an iteration.
 fn double_seed(context: &mut Context) -> Result<(), Fault> {
     let root = context.has(Mod::RSQ64H);
     let operand = &context.instruction.operands[1];

@@ -1,4 +1,4 @@
-//! Integer minima and maxima, packed sixteen- and eight-bit arithmetic, dot products and saturating packs.
+//! Integer min and max, packed 16-bit and 8-bit arithmetic, dot products and saturating packs.
 
 use super::Context;
 use crate::launch::Fault;
@@ -13,7 +13,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
             let sum = sum_of_parts(context)?;
             context.write(0, &sum)
         }
-        // Before the results are predicates: the chip has the instruction for 64 bits.
+        // Predicates before the results mark the 64-bit instruction of the chip.
         IMNMX | UIMNMX if context.is_predicate(0) => long_extreme(context),
         IMNMX | VIMNMX | UVIMNMX => {
             let last = context.count() - 1;
@@ -67,8 +67,8 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     }
 }
 
-/// The lesser or the greater of two integers of 64 bits, or of words. What the two predicates before the result and the last
-/// one say is not known: code of other compilers leaves them out.
+/// The min or max of two 64-bit integers, or of words. The meaning of the two predicates before the result and of the
+/// last one is not known: ptxas's code leaves them out.
 fn long_extreme(context: &mut Context) -> Result<(), Fault> {
     let plain = |kind: OperandKind| matches!(kind, OperandKind::Pred(PT) | OperandKind::UPred(PT));
     let known = plain(context.kind(0)?) && plain(context.kind(1)?) && plain(context.kind(6)?);
@@ -143,7 +143,7 @@ fn halves(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
     u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
 }
 
-/// Minimum where the predicate holds, else maximum; with `.RELU` at least zero.
+/// Min where the predicate is true, else max; with `.RELU` at least zero.
 fn extreme(context: &Context, predicate: usize, a: &Lanes, b: &Lanes) -> Result<Lanes, Fault> {
     let minimum = context.predicate(predicate)?;
     let relu = context.has(Mod::RELU);
@@ -225,15 +225,15 @@ fn bounds(context: &Context) -> Result<(i64, i64), Fault> {
     Ok(if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) })
 }
 
-/// Two saturated integers at the bottom of the word, and above them what a part of the third operand holds.
+/// Two saturated integers at the bottom of the word, and above them a part of the third operand.
 fn pack(context: &mut Context) -> Result<(), Fault> {
     let (bits, _) = narrow(context)?;
     let (low, high) = bounds(context)?;
     if context.has(Mod::SATRELU) || !context.has(Mod::SAT) {
         return Err(context.refuse());
     }
-    // The third operand fills the upper part of the word: it moves up by the two new elements. A suffix names the part of
-    // it that is kept, which by its position is what remains after the move.
+    // The third operand fills the upper part of the word, shifted up by the two new elements. A suffix names the part
+    // of it that is kept, which by its position remains after the shift.
     context.map3([1, 2, 3], |a, b, c| {
         let mask = (1u64 << bits) - 1;
         let cut = |value: u32| (i64::from(value as i32).clamp(low, high) as u64) & mask;

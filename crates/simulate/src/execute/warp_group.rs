@@ -1,8 +1,8 @@
-//! Products of a warp group. Each of its four warps has sixteen rows of the result: it reads these rows of the left factor,
+//! MMAs of a warp group. Each of its four warps has sixteen rows of the result: it reads these rows of the left factor,
 //! from its registers or from shared memory, and the whole right factor.
 //!
-//! The result is written at once; that nobody touches it before the wait is for the hazard checker. What was read of shared
-//! memory is looked at again when its group is waited for.
+//! The result is written at once; the hazard checker verifies that nothing touches it before the wait. The shared
+//! memory that was read is compared again at the wait for its group.
 
 use super::Context;
 use super::matrix::{Steps, Term};
@@ -15,7 +15,7 @@ use oriole_sass::{Mod, Op, OperandKind, Symbol};
 
 /// Rows of a warp.
 const ROWS: usize = 16;
-/// Bytes of a piece: nothing smaller is moved by swizzling.
+/// Bytes of a piece: swizzling moves no smaller unit.
 const PIECE: usize = 16;
 /// Rows of a pattern.
 const PATTERN: usize = 8;
@@ -25,7 +25,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         return wait(context);
     }
     let mut reading = Reading { group: None, pieces: Vec::new() };
-    // What has no result only closes a group.
+    // An instruction without a result only closes a group.
     if context.kind(0)? != OperandKind::Reg(RZ) {
         let product = Product::of(context)?;
         let left = product.left(context, &mut reading)?;
@@ -49,7 +49,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     Ok(())
 }
 
-/// `WARPGROUP.DEPBAR`: of the groups that are waited for, nothing may have changed since.
+/// `WARPGROUP.DEPBAR`: the inputs of the groups that are waited for must be unchanged.
 fn wait(context: &mut Context) -> Result<(), Fault> {
     if !context.has(Mod::DEPBAR) {
         return Ok(());
@@ -85,7 +85,7 @@ fn own_shared<'c>(context: &'c Context) -> &'c [u8] {
     context.cluster.shared.get(rank).map_or(&[], Vec::as_slice)
 }
 
-/// What the numbers of the factors are.
+/// The types of the factors.
 #[derive(Clone, Copy)]
 enum Numbers {
     Float(Format, Format),
@@ -100,10 +100,10 @@ struct Product {
     numbers: Numbers,
     /// Bits of an element of a factor.
     bits: usize,
-    /// The format of the result, if it is no integer.
+    /// The format of the result, if it is not an integer.
     sum: Option<Format>,
     sparse: bool,
-    /// Operand of the descriptors: the left factor stands before it if it is in registers.
+    /// Operand of the descriptors: the left factor is before it if it is in registers.
     descriptors: usize,
 }
 
@@ -137,7 +137,7 @@ impl Product {
         Ok(Product { columns, depth, numbers, bits, sum, sparse, descriptors })
     }
 
-    /// Elements of a row of the left factor that are stored.
+    /// Number of stored elements of a row of the left factor.
     fn stored(&self) -> usize {
         if self.sparse { self.depth / 2 } else { self.depth }
     }
@@ -169,7 +169,7 @@ impl Product {
         (0..self.columns).map(|column| tile.line(context, column, self.depth, self.bits, reading)).collect()
     }
 
-    /// Which columns of the left factor the stored elements of a row are.
+    /// The columns of the left factor that the stored elements of a row belong to.
     fn places(&self, context: &Context, row: usize) -> Result<Vec<usize>, Fault> {
         if !self.sparse {
             return Ok((0..self.depth).collect());
@@ -192,7 +192,7 @@ impl Product {
         };
         Ok((0..self.stored())
             .map(|at| match self.bits {
-                // One of two, told by both halves of a single.
+                // One of two, given by both halves of an f32.
                 32 => 2 * at + (said >> (4 * at) & 3) as usize / 2,
                 _ => at / 2 * 4 + (said >> (2 * at) & 3) as usize,
             })
@@ -231,7 +231,7 @@ impl Product {
         context.write_tuple(0, &result)
     }
 
-    /// How a row and a column are added up.
+    /// The accumulation of a row and a column.
     fn dot(&self, context: &Context) -> Result<impl Fn(&[u64], &[u64], u64) -> u64 + use<>, Fault> {
         let factors = &context.instruction.operands[self.descriptors];
         let left_negated = factors.has(Mod::negA) || context.instruction.operands[1].negate;
@@ -272,14 +272,14 @@ impl Product {
     }
 }
 
-/// A matrix in shared memory, as a descriptor says.
+/// A matrix in shared memory, as given by a descriptor.
 struct Tile {
     start: usize,
     leading: usize,
     stride: usize,
-    /// Pieces in a row of a pattern: 1 if nothing is swizzled.
+    /// Pieces in a row of a pattern: 1 without swizzling.
     span: usize,
-    /// Rows of a pattern above its start that other patterns have.
+    /// Rows of a pattern above its start that belong to other patterns.
     base: usize,
     /// The elements of a column, not those along the depth, are next to each other.
     transposed: bool,
@@ -312,7 +312,7 @@ impl Tile {
         })
     }
 
-    /// Address of a piece: so many pieces along what is next to each other, so many rows across.
+    /// Address of a piece: `along` pieces in the contiguous direction, `across` rows.
     fn piece(&self, along: usize, across: usize) -> usize {
         let (eight, row) = (across / PATTERN, across % PATTERN);
         let within = row * self.span * PIECE;
@@ -324,11 +324,11 @@ impl Tile {
                 (true, 1) => along * self.stride + eight * self.leading,
                 (true, span) => along % span * PIECE + along / span * self.leading + eight * self.stride,
             };
-        // The row of a pattern, which has 128 bytes however many of them are used, moves its pieces.
+        // The row within a pattern, which has 128 bytes whatever is used of them, permutes its pieces.
         at ^ (((at >> 7).wrapping_sub(self.base) & (self.span - 1)) * PIECE)
     }
 
-    /// So many elements of a row of the left factor or a column of the right one.
+    /// The elements of a row of the left factor or a column of the right one.
     fn line(
         &self,
         context: &Context,

@@ -31,7 +31,7 @@ fn vote(context: &mut Context) -> Result<(), Fault> {
     } else {
         holds != 0
     };
-    // The ballot comes before the predicate; either may be left out.
+    // The ballot comes before the predicate; both are optional.
     for index in 0..last {
         if context.is_predicate(index) {
             context.write_predicate(index, if result { u32::MAX } else { 0 })?;
@@ -85,7 +85,7 @@ fn shuffle(context: &mut Context) -> Result<(), Fault> {
         };
         let from = if good { from as usize & 31 } else { lane };
         inside |= u32::from(good) << lane;
-        // A lane that does not take part has nothing defined to give; its own register is as good as any.
+        // An inactive lane has no defined input; its own register is as good as any.
         if active >> from & 1 == 1 { value[from] } else { value[lane] }
     });
     context.write_predicate(0, inside)?;
@@ -112,7 +112,7 @@ fn reduce(context: &mut Context) -> Result<(), Fault> {
     context.write(0, &[result; 32])
 }
 
-/// `CREDUX.F32`: the smallest or the largest single, or the one whose magnitude is.
+/// `CREDUX.F32`: the min or max of f32 values, or of their magnitudes.
 fn reduce_singles(context: &mut Context) -> Result<(), Fault> {
     let values = context.single(1, false)?;
     let minimum = context.has(Mod::MIN) || context.has(Mod::MINABS);
@@ -122,12 +122,12 @@ fn reduce_singles(context: &mut Context) -> Result<(), Fault> {
         .map(|lane| u64::from(values[lane]) & kept)
         .reduce(|a, b| rules.choose(F32, a, b, minimum, 0))
         .unwrap_or(0);
-    // A lone NaN is the machine's as well.
+    // A lone NaN becomes canonical as well.
     let result = if F32.is_nan(result) { F32.not_a_number() } else { result };
     context.write(0, &[result as u32; 32])
 }
 
-/// One lane of those that take part is elected: the lowest.
+/// One active lane is elected: the lowest.
 fn elect(context: &mut Context) -> Result<(), Fault> {
     let among = match context.kind(2)? {
         OperandKind::UReg(_) => context.integer(2)?[0],

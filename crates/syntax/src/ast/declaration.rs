@@ -37,7 +37,7 @@ pub trait DeclarationHead<'t>: AstNode<'t> {
         dotted(self.syntax()).filter(is_type).last()
     }
 
-    /// Words of the head beyond one type and one state space; anything here is an error to report.
+    /// Words of the head beyond one type and one state space; all of them are errors.
     fn surplus_words(self) -> Vec<TokenRef<'t>> {
         let mut words: Vec<_> = dotted(self.syntax()).filter(is_type).collect();
         words.pop();
@@ -46,7 +46,7 @@ pub trait DeclarationHead<'t>: AstNode<'t> {
     }
 
     /// The first word that follows one which it must precede: linkage comes first, then state space and alignment,
-    /// then the vector width, then the type. Behind the type of a kernel's parameter comes `.ptr`, or an alignment.
+    /// then the vector width, then the type. After the type of a kernel's parameter comes `.ptr`, or an alignment.
     fn misplaced_word(self, kernel_parameter: bool) -> Option<TokenRef<'t>> {
         const SPACE: u8 = 0;
         const VECTOR: u8 = 1;
@@ -170,7 +170,7 @@ impl<'t> PtrClause<'t> {
         dotted(self.0).nth(1)
     }
 
-    /// The alignment of what it points to.
+    /// The alignment of the pointee.
     pub fn align(self) -> Option<AlignClause<'t>> {
         child(self.0)
     }
@@ -194,7 +194,7 @@ impl<'t> Attribute<'t> {
 }
 
 node!(
-    /// `[3]` behind `.const`
+    /// `[3]` after `.const`
     BankClause, BANK_CLAUSE
 );
 
@@ -390,13 +390,13 @@ impl<'t> Number<'t> {
 /// The numbers of a run, in order.
 #[derive(Clone, Default, Debug)]
 pub struct Numbers<'t> {
-    /// What is left of the run.
+    /// The rest of the run.
     text: &'t str,
     start: u32,
 }
 
 impl<'t> Numbers<'t> {
-    /// Those of a token; none of a token that is no run.
+    /// The numbers of a token; empty for a token that is not a run.
     pub fn of(token: TokenRef<'t>) -> Numbers<'t> {
         match token.kind() {
             NUMBERS => Numbers { text: token.text(), start: token.span().start },

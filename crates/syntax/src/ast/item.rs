@@ -130,7 +130,7 @@ node!(
 );
 
 impl<'t> LocDirective<'t> {
-    /// Whether it is `.loc_intermediate`: a place in a text that was made on the way to this one.
+    /// Whether it is `.loc_intermediate`: a place in an intermediate text.
     pub fn is_intermediate(self) -> bool {
         tokens(self.0).next().is_some_and(|word| word.text() == ".loc_intermediate")
     }
@@ -162,7 +162,7 @@ fn position<'t>(tokens: impl Iterator<Item = TokenRef<'t>>) -> Option<(u32, u32,
     Some((numbers.next()??, numbers.next()??, numbers.next()??))
 }
 
-/// A number of a location: 32 bits, or the same with its sign extended to 64, as other PTX compilers have it.
+/// A number of a location: 32 bits, or 32 bits sign-extended to 64, as ptxas accepts them.
 fn location_number(text: &str) -> Option<u32> {
     match parse_number(text).ok()? {
         NumberValue::Integer { overflow: true, .. } => Some(u32::MAX),
@@ -340,7 +340,7 @@ impl<'t> Function<'t> {
         child(self.0)
     }
 
-    /// The list of parameters behind the name.
+    /// The list of parameters after the name.
     pub fn parameter_list(self) -> Option<ParameterList<'t>> {
         child(self.0)
     }
@@ -387,7 +387,7 @@ impl<'t> PerformanceDirective<'t> {
         token(self.0, DOTTED)
     }
 
-    /// The values behind it.
+    /// The values after it.
     pub fn values(self) -> AstChildren<'t, Operand<'t>> {
         children(self.0)
     }
@@ -409,7 +409,7 @@ impl<'t> Variable<'t> {
         children(self.0)
     }
 
-    /// `[3]` behind `.const`.
+    /// `[3]` after `.const`.
     pub fn bank(self) -> Option<BankClause<'t>> {
         child(self.0)
     }

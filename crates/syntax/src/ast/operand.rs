@@ -58,7 +58,7 @@ node!(
 );
 
 impl<'t> Member<'t> {
-    /// What the component is taken of.
+    /// The operand that the component is taken from.
     pub fn base(self) -> Option<Operand<'t>> {
         child(self.0)
     }
@@ -141,7 +141,7 @@ impl<'t> Prefix<'t> {
         })
     }
 
-    /// What it is applied to.
+    /// The operand of the prefix operator.
     pub fn operand(self) -> Option<Operand<'t>> {
         child(self.0)
     }
@@ -228,7 +228,7 @@ impl<'t> Ternary<'t> {
         children(self.0).nth(1)
     }
 
-    /// Behind the `:`.
+    /// After the `:`.
     pub fn else_value(self) -> Option<Operand<'t>> {
         children(self.0).nth(2)
     }
@@ -245,7 +245,7 @@ impl<'t> Cast<'t> {
         token(self.0, DOTTED)
     }
 
-    /// What is converted.
+    /// The converted operand.
     pub fn operand(self) -> Option<Operand<'t>> {
         child(self.0)
     }
@@ -269,13 +269,12 @@ node!(
 );
 
 impl<'t> CallExpression<'t> {
-    /// What is before the parentheses: a name, a mask number, or for
-    /// `mask(0xff)(a)` another call expression.
+    /// The operand before the parentheses: a name, a mask number, or for `mask(0xff)(a)` another call expression.
     pub fn callee(self) -> Option<Operand<'t>> {
         children(self.0).next()
     }
 
-    /// What is between the parentheses.
+    /// The operand between the parentheses.
     pub fn argument(self) -> Option<Operand<'t>> {
         children(self.0).nth(1)
     }
@@ -292,7 +291,7 @@ impl<'t> Address<'t> {
         children(self.0)
     }
 
-    /// `.unified` and its like behind the bracket.
+    /// `.unified` and its like after the bracket.
     pub fn suffix(self) -> Option<TokenRef<'t>> {
         dotted(self.0).next()
     }
@@ -321,7 +320,7 @@ impl<'t> Pair<'t> {
         children(self.0).next()
     }
 
-    /// Behind the bar.
+    /// After the bar.
     pub fn second(self) -> Option<Operand<'t>> {
         children(self.0).nth(1)
     }

@@ -1,10 +1,9 @@
-//! Parsing a unit again after a change: which statements of the earlier tree are reusable.
+//! Reparsing a unit after a change: which statements of the earlier tree are reusable.
 //!
-//! It is here so that a keystroke in a kernel of ten thousand statements parses one of them. The result is that of
-//! parsing from scratch. A statement is reusable if the parser could not tell the difference: none of the bytes that it
-//! was made from have changed, and nothing was said about it. Since a statement with its semicolon is made from its own
-//! bytes alone, and a `.loc` from those up to the first byte of the token behind it, nothing needs to be remembered but
-//! the tree.
+//! A keystroke in a kernel of ten thousand statements parses one of them. The result equals that of parsing from
+//! scratch. A statement is reusable if the parser could not see a difference: none of the bytes that it was made from
+//! have changed, and it has no diagnostics. A statement with its semicolon is made from its own bytes alone, and a
+//! `.loc` from those up to the first byte of the token after it. So nothing needs to be remembered but the tree.
 
 use oriole_diagnostics::Diagnostic;
 use rowan::{GreenNode, NodeOrToken};
@@ -37,10 +36,10 @@ pub(super) struct Reusable<'t> {
 }
 
 impl<'t> Reusable<'t> {
-    /// Those of `old`, of whose text `replaced` was replaced; the new text has `length` bytes.
+    /// The reusable statements of `old`, whose text had `replaced` replaced; the new text has `length` bytes.
     pub fn new(old: &'t Parse, replaced: Replaced, length: usize) -> Reusable<'t> {
         let mut reusable = Reusable::default();
-        // Where not everything was said, silence says nothing.
+        // Where diagnostics were dropped, a statement without one is not known to be correct.
         if old.errors.len() < MAX_SYNTAX_DIAGNOSTICS {
             let errors = old.errors.as_slice();
             Walk { errors, replaced, length, statements: &mut reusable.statements }.tree(old.syntax());
@@ -53,7 +52,7 @@ impl<'t> Reusable<'t> {
         self.statements.is_empty()
     }
 
-    /// The statement that begins at this byte. Bytes are asked for in ascending order.
+    /// The statement that begins at this byte. Queries come in ascending order of bytes.
     pub fn at(&mut self, start: u32) -> Option<&Statement<'t>> {
         while self.statements.get(self.next)?.start < start {
             self.next += 1;
@@ -63,7 +62,7 @@ impl<'t> Reusable<'t> {
 }
 
 struct Walk<'a, 't> {
-    /// Diagnostics that are not before the statement at hand.
+    /// Diagnostics that are not before the current statement.
     errors: &'a [Diagnostic],
     replaced: Replaced,
     length: usize,
@@ -73,7 +72,7 @@ struct Walk<'a, 't> {
 impl<'t> Walk<'_, 't> {
     fn tree(&mut self, root: NodeRef<'t>) {
         let mut open = vec![(root.kind(), root.children_with_tokens())];
-        // A `.loc`, until it is known what follows it.
+        // A `.loc`, until its next token is known.
         let mut pending: Option<NodeRef<'t>> = None;
         while let Some((parent, children)) = open.last_mut() {
             let Some(child) = children.next() else {

@@ -1,13 +1,13 @@
 //! Declarations: variables, registers, parameters and their initial values.
 //!
-//! The head of a declaration is a run of dotted words; which of them are state
-//! space, vector and type is asked of the typed layer, not decided here.
+//! The head of a declaration is a run of dotted words; which of them are state space, vector and type is decided by the
+//! typed layer, not here.
 
 use super::Parser;
 use crate::SyntaxKind::{self, *};
 use oriole_diagnostics::Code;
 
-/// Whether a declaration of a variable begins with this word, linkage apart.
+/// Whether a declaration of a variable begins with this word, linkage aside.
 pub(super) fn begins_variable(word: &str) -> bool {
     is_space(word) || matches!(word, ".align" | ".attribute")
 }
@@ -113,7 +113,7 @@ impl Parser<'_> {
         self.finish();
     }
 
-    /// One name with what belongs to it; `false` if there is no name.
+    /// One name with its range, dimensions and value; `false` if there is no name.
     fn declarator(&mut self) -> bool {
         if !matches!(self.kind(), IDENT | UNDERSCORE) {
             self.expected("a name");
@@ -183,7 +183,7 @@ impl Parser<'_> {
         self.finish();
     }
 
-    /// Makes the number that is the next token one with those behind it, if there are some: tables are long, and a node and
+    /// Makes one token of the next number and the numbers after it, if there are some: tables are long, and a node and
     /// some tokens for each value take many times the memory and time of its bytes.
     fn cut_numbers(&mut self) -> bool {
         self.flush();
@@ -228,7 +228,7 @@ impl Parser<'_> {
         self.pass(|next| matches!(next.kind, COMMA | R_PAREN | L_BRACE | R_BRACE | SEMICOLON));
     }
 
-    /// `.callprototype (…) _ (…) .noreturn;` behind its label.
+    /// `.callprototype (…) _ (…) .noreturn;` after its label.
     pub(super) fn call_prototype(&mut self) {
         self.bump();
         if self.is(L_PAREN) {

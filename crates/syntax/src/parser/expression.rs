@@ -1,10 +1,8 @@
 //! Operands and constant expressions.
 //!
-//! Operands are expressions, since `mov.u64 d, table+8` and `add.u32 r, a, 2*3`
-//! are both legal: precedence is C's. Two forms take a left operand that decides
-//! the parse: `p|q` behind a name, `_` or a vector is a pair, not a bitwise or.
-//! Depth is bounded by the nesting level and by the number of operators, since a
-//! chain `1+1+…` nests to the left.
+//! Operands are expressions, since `mov.u64 d, table+8` and `add.u32 r, a, 2*3` are both legal: precedence is C's. Two
+//! forms take a left operand that decides the parse: `p|q` after a name, `_` or a vector is a pair, not a bitwise or.
+//! Depth is bounded by the nesting level and by the number of operators, since a chain `1+1+…` nests to the left.
 
 use crate::builder::Checkpoint;
 
@@ -13,7 +11,7 @@ use crate::SyntaxKind::{self, *};
 use crate::limits::MAX_OPERATORS;
 use oriole_diagnostics::Code;
 
-/// How tightly an infix operator binds; higher binds tighter.
+/// The binding power of an infix operator; higher binds tighter.
 fn binding_power(kind: SyntaxKind) -> Option<u8> {
     Some(match kind {
         PIPE_PIPE => 1,
@@ -62,7 +60,7 @@ impl Parser<'_> {
         });
     }
 
-    /// `… ? … : …` behind a parsed condition.
+    /// `… ? … : …` after a parsed condition.
     fn conditional(&mut self, checkpoint: Checkpoint) {
         if self.is(QUESTION) {
             self.start_at(checkpoint, TERNARY);
@@ -81,7 +79,7 @@ impl Parser<'_> {
         self.conditional(checkpoint);
     }
 
-    /// Infix operators that bind tighter than `least`, behind a parsed left side.
+    /// Infix operators that bind tighter than `least`, after a parsed left side.
     fn infix(&mut self, checkpoint: Checkpoint, least: u8) {
         while let Some(power) = binding_power(self.kind()).filter(|&power| power > least) {
             if !self.count_operator() {

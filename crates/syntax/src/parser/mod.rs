@@ -1,12 +1,11 @@
 //! The parser: tokens to a lossless tree, whatever the text is.
 //!
-//! Hand-written recursive descent over the token list, straight into a `rowan`
-//! builder. It never fails: what fits nowhere becomes an `ERROR` node and a
-//! diagnostic, and parsing goes on at the next semicolon, brace or line that
-//! starts a statement. Every loop consumes a token or leaves, and every recursion
-//! is counted against a bound of `limits`, so time is linear and depth bounded.
+//! Hand-written recursive descent over the token list, straight into a `rowan` builder. It never fails: unexpected
+//! tokens become an `ERROR` node and a diagnostic, and parsing continues at the next semicolon, brace or line that
+//! starts a statement. Every loop consumes a token or leaves, and every recursion is counted against a bound of
+//! `limits`, so time is linear and depth bounded.
 //!
-//! This file has the machinery; the grammar is cut by subject.
+//! This file has the machinery; the grammar is split by subject.
 
 mod again;
 mod declaration;
@@ -28,7 +27,7 @@ use crate::limits::{MAX_EXPRESSION_NESTING, MAX_PASSED_TOKENS, MAX_SYNTAX_DIAGNO
 use crate::split::UnitKind;
 use crate::{NodeRef, Replaced, Token};
 
-/// The result of parsing one unit: a tree and what is wrong with the text.
+/// The result of parsing one unit: a tree and the errors of the text.
 ///
 /// Two results are equal exactly if texts and diagnostics are.
 #[derive(Clone, Eq, Debug)]
@@ -119,7 +118,7 @@ fn parse(kind: UnitKind, text: &str, lexer: Lexer<'_>, reusable: Reusable<'_>) -
 
 struct Parser<'a> {
     text: &'a str,
-    /// Has cut at least what has been looked at.
+    /// Has lexed all tokens that were looked ahead.
     lexer: Lexer<'a>,
     reusable: Reusable<'a>,
     /// First token that is not in the tree yet; may be trivia.
@@ -129,7 +128,7 @@ struct Parser<'a> {
     builder: TreeBuilder,
     /// Diagnostics of the grammar, as many as are reported.
     errors: Vec<Diagnostic>,
-    /// How many there were.
+    /// Number of diagnostics found, dropped ones included.
     found: usize,
     /// Open scopes.
     scopes: usize,
@@ -154,7 +153,7 @@ impl<'a> Parser<'a> {
         self.token_span(self.next)
     }
 
-    /// A token that has been looked at.
+    /// A token that has been lexed already.
     fn token(&self, index: usize) -> Token {
         self.lexer.tokens[index]
     }
@@ -179,7 +178,7 @@ impl<'a> Parser<'a> {
         self.is(DOTTED) && self.word() == word
     }
 
-    /// The kind of the `ahead`-th token behind the next one, trivia left out.
+    /// The kind of the `ahead`-th token after the next one, trivia left out.
     fn kind_after(&mut self, ahead: usize) -> SyntaxKind {
         let mut index = self.next;
         for _ in 0..ahead {
@@ -188,7 +187,7 @@ impl<'a> Parser<'a> {
         self.token(index).kind
     }
 
-    /// The token behind another one, trivia left out; nothing follows the end.
+    /// The token after another one, trivia left out; nothing follows the end.
     fn following(&mut self, index: usize) -> usize {
         match self.token(index).kind {
             END => index,
@@ -313,7 +312,7 @@ impl<'a> Parser<'a> {
         self.skip_trivia();
     }
 
-    /// Puts tokens into an `ERROR` node until `stop` says so of the next one, or to the end of the text.
+    /// Puts tokens into an `ERROR` node until `stop` accepts the next one, or to the end of the text.
     fn pass(&mut self, mut stop: impl FnMut(Token) -> bool) {
         self.start(ERROR);
         for _ in 0..MAX_PASSED_TOKENS {
@@ -322,7 +321,7 @@ impl<'a> Parser<'a> {
             }
             self.bump();
         }
-        // So far it was asked for what is in the tree already.
+        // `stop` has seen only the tokens that are in the tree already.
         if !self.is(END) && !stop(self.token(self.next)) {
             let first = self.token(self.next).start;
             self.flush();
@@ -333,7 +332,7 @@ impl<'a> Parser<'a> {
         self.finish();
     }
 
-    /// The next token as it is called in messages.
+    /// The next token as it is named in messages.
     fn found(&self) -> String {
         match self.kind() {
             END => "the end of the text".to_owned(),
@@ -349,8 +348,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reports that `what` is missing at the next token. A token that the lexer
-    /// has complained about is not complained about again.
+    /// Reports that `what` is missing at the next token. A token that the lexer has reported is not reported again.
     fn expected(&mut self, what: &str) {
         if !self.is(ERROR_TOKEN) {
             let message = format!("{what} expected, found {}", self.found());
@@ -362,8 +360,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reports that `what` is missing behind the last token. The place is that of the next token, as other PTX
-    /// compilers say it, or the end of the text.
+    /// Reports that `what` is missing after the last token. The place is that of the next token, as in ptxas, or the
+    /// end of the text.
     fn missing(&mut self, what: &str) {
         let span = match self.kind() {
             END => Span::point(self.text.len() as u32),
@@ -381,7 +379,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// The semicolon of a statement, or recovery behind it.
+    /// The semicolon of a statement, or recovery after it.
     fn expect_semicolon(&mut self) {
         if self.eat(SEMICOLON) {
             return;

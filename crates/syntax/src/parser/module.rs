@@ -1,7 +1,7 @@
 //! Module-level grammar: header lines, functions, debug lines.
 //!
-//! A unit of a function holds that item alone; in others any sequence is parsed, so that a whole
-//! file can be parsed as one unit of a header where a test or a tool wants that.
+//! A unit of a function holds that item alone; in other units any sequence is parsed, so that a test or a tool can
+//! parse a whole file as one unit of a header.
 
 use super::Parser;
 use crate::SyntaxKind::{self, *};
@@ -28,7 +28,7 @@ impl Parser<'_> {
         self.finish();
     }
 
-    /// Whether a function begins here, behind its linkage.
+    /// Whether a function begins here, after its linkage.
     fn at_function(&mut self) -> bool {
         let mut at = self.next;
         while matches!(self.token_text(at), ".visible" | ".extern" | ".weak" | ".common") {
@@ -37,8 +37,8 @@ impl Parser<'_> {
         matches!(self.token_text(at), ".entry" | ".func")
     }
 
-    /// What the unit of a function holds behind it: its body was closed too early. None of it is an item of the module, so
-    /// that such a unit declares its function and nothing else.
+    /// The rest of a function's unit after the function, whose body was closed too early. None of it is an item of the
+    /// module, so that such a unit declares its function and nothing else.
     fn behind_function(&mut self) {
         if !self.is(ERROR_TOKEN) {
             let message = format!("the function ends before {}: a `}}` above is one too many", self.found());
@@ -179,7 +179,7 @@ impl Parser<'_> {
         if self.eat(R_BRACE) {
             return;
         }
-        // Where the text ends, as other PTX compilers say it.
+        // At the end of the text, where ptxas reports it.
         let at = self.text.len() as u32;
         self.report(
             Code::UnterminatedBody,
@@ -211,7 +211,7 @@ impl Parser<'_> {
         self.finish();
     }
 
-    /// Behind a linkage word: a function or a variable.
+    /// After a linkage word: a function or a variable.
     fn linked(&mut self) {
         let mut behind = self.next;
         while matches!(self.token_text(behind), ".visible" | ".extern" | ".weak" | ".common") {

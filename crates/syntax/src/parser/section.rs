@@ -1,7 +1,7 @@
 //! Debug sections: lines of data, labels, and what a value may be.
 //!
-//! It is here apart from the items of the module: debug sections are long, and their values are few and simple. The tree
-//! is kept flat.
+//! Separate from the items of the module: debug sections are long, and their values are few and simple. The tree is
+//! kept flat.
 
 use super::Parser;
 use crate::SyntaxKind::*;
@@ -97,7 +97,7 @@ impl Parser<'_> {
 
     fn section_number(&mut self, bits: u32, negative: bool) {
         if let Ok(NumberValue::Integer { bits: value, .. }) = parse_number(self.word()) {
-            // Of what is not negative, other PTX compilers look at the low 32 bits only.
+            // For non-negative values, ptxas looks at the low 32 bits only.
             let value = if negative { value } else { value & u64::from(u32::MAX) };
             let most = match (bits, negative) {
                 (64, _) | (32, false) => u64::MAX,

@@ -148,10 +148,9 @@ impl Parser<'_> {
         self.finish();
     }
 
-    /// Whether the token behind an opcode is the first of its line and cannot be an
-    /// operand: then the opcode was left without its semicolon. (PTX itself does
-    /// not care for line ends; calls often have their operands on lines of their
-    /// own.)
+    /// Whether the token after an opcode is the first of its line and cannot be an operand: then the opcode was left
+    /// without its semicolon. (PTX itself does not care for line ends; calls often have their operands on lines of
+    /// their own.)
     fn at_next_statement(&mut self) -> bool {
         self.token(self.next).on_new_line
             && match self.kind() {
@@ -168,7 +167,7 @@ impl Parser<'_> {
             }
     }
 
-    /// Whether the dotted word at hand is the first of its line and a directive:
+    /// Whether the current dotted word is the first of its line and a directive:
     /// then the opcode before it was left half-typed.
     fn starts_directive_line(&self) -> bool {
         self.token(self.next).on_new_line

@@ -1,22 +1,22 @@
-//! The language of the form tables (`crates/sass/tables/*.forms`), whose notation the head of `sm_90.forms` explains, and
-//! what a table says. A table may be a delta: it starts from the forms of another chip, leaves some out, changes rows
+//! The language of the form tables (`crates/sass/tables/*.forms`), whose notation the head of `sm_90.forms` explains,
+//! and the parsed tables. A table may be a delta: it starts from the forms of another chip, removes some, changes rows
 //! of some, and adds its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// What a form table says.
+/// A parsed form table.
 #[derive(Clone, Default)]
 pub struct Tables {
     pub choices: BTreeMap<String, Vec<(u16, Vec<Token>)>>,
     pub orders: BTreeMap<String, Vec<String>>,
     pub forms: Vec<Form>,
-    /// The chip whose table this one repeats, if it says nothing of its own.
+    /// The chip whose table this one repeats, if it has no rows of its own.
     pub same_as: Option<String>,
 }
 
-/// One way to read a word.
+/// One interpretation of a word.
 #[derive(Clone)]
 pub struct Form {
     pub op: String,
@@ -52,7 +52,7 @@ pub struct Slot {
     pub signs: [u8; 3],
 }
 
-/// The bits of one register or number inside an operand.
+/// The bits of one register or immediate inside an operand.
 #[derive(Clone)]
 pub struct FieldRow {
     pub low: (u8, u8),
@@ -64,14 +64,14 @@ pub struct FieldRow {
     pub elided: String,
 }
 
-/// A token with the operand it belongs to, where it says so itself.
+/// A token with the operand it belongs to, if it states that.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Token {
     pub slot: Option<u8>,
     pub what: What,
 }
 
-/// What a token says.
+/// The meaning of a token.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     Mod(String),
@@ -132,7 +132,7 @@ pub fn read_all(folder: &Path) -> Result<BTreeMap<String, Tables>, String> {
     Ok(done)
 }
 
-/// The table of one chip; the others are not looked at, unless it is a delta of them.
+/// The table of one chip; the others are not read, unless it is a delta of them.
 pub fn read_one(folder: &Path, name: &str) -> Result<Tables, String> {
     let mut done = BTreeMap::new();
     resolve(name, &texts(folder)?, &mut done, 0)?;
@@ -187,7 +187,7 @@ fn resolve(
     Ok(())
 }
 
-/// The base of a delta that says nothing else.
+/// The base of a delta without rows of its own.
 fn only_like(text: &str) -> Option<&str> {
     let mut rows = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     let base = rows.next()?.strip_prefix("like ")?;
@@ -216,7 +216,7 @@ impl Reader {
         self.current = None;
         let mut words = line.split_whitespace();
         match words.next() {
-            // The table it starts from is already there.
+            // The table it starts from is loaded already.
             Some("like") => {}
             Some("from") => {
                 let other = self.others.get(words.next().unwrap_or_default()).ok_or("from which chip?")?;
@@ -301,7 +301,7 @@ impl Form {
         self.uniform || self.slots.iter().any(|slot| slot.kind.contains("UR") || slot.kind.contains("UP"))
     }
 
-    /// A form that says nothing but its opcode.
+    /// A form with an opcode and nothing else.
     pub fn new(op: String, opcode: u16, uniform: bool) -> Form {
         Form {
             op,
@@ -325,7 +325,7 @@ fn opcode(word: Option<&str>) -> Result<u16, String> {
         .map_err(|_| "opcode bits are hexadecimal".to_owned())
 }
 
-/// Reads one row of a form; it takes the place of the row of that kind, if there is one.
+/// Reads one row of a form; it replaces the row of that kind, if there is one.
 fn parse_row(row: &str, form: &mut Form) -> Result<(), String> {
     let (key, rest) = row.split_once(' ').unwrap_or((row, ""));
     let words = || rest.split(' ').filter(|word| !word.is_empty());

@@ -1,8 +1,8 @@
-//! `cargo xtask codegen`: turns the form tables of the machine (`crates/sass/tables/*.forms`) into Rust: the names of
-//! opcodes, modifiers and named operands, and the static table of each chip. The tables of the PTX language have a file
-//! of their own, which this one calls. `--check` only says what is out of date.
+//! `cargo xtask codegen`: turns the form tables (`crates/sass/tables/*.forms`) into Rust: the names of opcodes,
+//! modifiers and named operands, and the static table of each chip. The tables of the PTX language have a file of their
+//! own, which this one calls. `--check` only reports outdated files.
 //!
-//! It is here, and not in a build script, so that the generated code can be read, and a build needs no generator.
+//! It is not a build script, so that the generated code can be read, and a build needs no generator.
 
 pub mod forms;
 mod ops;
@@ -63,7 +63,7 @@ fn generate(root: &Path) -> Result<Vec<(String, String)>, String> {
     Ok(files)
 }
 
-/// Adds every name that a table speaks of.
+/// Adds every name in a table.
 fn collect_names(
     tables: &Tables,
     ops: &mut BTreeSet<String>,

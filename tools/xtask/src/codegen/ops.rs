@@ -1,5 +1,6 @@
-//! Turns the table of opcodes (`crates/sass/tables/ops.table`) into static Rust data: one [`OpInfo`] an opcode. Its head
-//! says what each column means. An opcode of a form table without a stanza is an error, and so is a stanza without forms.
+//! Turns the table of opcodes (`crates/sass/tables/ops.table`) into static Rust data: one [`OpInfo`] an opcode. Its
+//! head documents each column. An opcode of a form table without a stanza is an error, and so is a stanza without
+//! forms.
 //!
 //! [`OpInfo`]: ../../../../crates/sass/src/info/mod.rs
 

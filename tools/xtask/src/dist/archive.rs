@@ -1,7 +1,8 @@
-//! Archives whose bytes depend on what is in them alone: entries in order of name, one time for all of them, owned by nobody.
+//! Reproducible archives, whose bytes depend on their contents alone: entries in order of name, one time for all of
+//! them, without an owner.
 //!
-//! It is here so that two builds of one source give files that can be compared by their sums. What goes into which archive is
-//! not known here.
+//! Two builds of one source give files that can be compared by their checksums. The contents of each archive are
+//! decided elsewhere.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,7 +11,7 @@ use std::path::Path;
 use flate2::{Compression, GzBuilder};
 use tar::{Builder, EntryType, Header};
 
-/// What an archive holds, by name.
+/// The contents of an archive, by name.
 #[derive(Default)]
 pub struct Tree {
     entries: BTreeMap<String, Entry>,
@@ -36,7 +37,7 @@ impl Tree {
         self.entries.insert(name.to_owned(), Entry::File { bytes, executable: true });
     }
 
-    /// Puts a copy of a file that is no program into the archive.
+    /// Puts a copy of a data file into the archive.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -57,7 +58,7 @@ impl Tree {
     pub fn write(&self, folder: &str, place: &Path, epoch: u64, effort: Compression) -> Result<(), String> {
         let told = |error: std::io::Error| format!("{}: {error}", place.display());
         let file = std::io::BufWriter::new(std::fs::File::create(place).map_err(told)?);
-        // Neither name nor time of the file that was packed.
+        // Neither name nor time of the packed file.
         let mut builder = Builder::new(GzBuilder::new().mtime(0).write(file, effort));
         for (name, entry) in &self.entries {
             let name = format!("{folder}/{name}");
@@ -85,7 +86,7 @@ impl Tree {
 /// Unpacks an archive into a folder.
 ///
 /// # Errors
-/// What is no such archive, or cannot be written.
+/// The file is not such an archive, or cannot be written.
 pub fn unpack(archive: &Path, folder: &Path) -> Result<(), String> {
     let told = |error: std::io::Error| format!("{}: {error}", archive.display());
     let file = std::fs::File::open(archive).map_err(told)?;

@@ -1,7 +1,7 @@
-//! Checks what `dist` made as one who was given it: sums, unpacked programs that run, C programs that are linked with the
-//! library, names and versions in the files, and that nothing of the machine that built them is in them.
+//! Checks the output of `dist` as its receiver: checksums, unpacked programs that run, C programs that are linked with
+//! the library, names and versions in the files, and that they contain no trace of the build machine.
 //!
-//! It takes from the checkout only what users would bring along: a kernel, and programs that call the library.
+//! From the checkout it takes only inputs that users would have: a kernel, and programs that call the library.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,20 @@ use super::library::SHARED;
 use super::{GLIBC, PLATFORMS, Platform, archive, elf, names, output, read, sum};
 use crate::finished;
 
-/// What was handed out, and where it is unpacked.
+/// The packages, and the folder where they are unpacked.
 struct Check<'a> {
     root: &'a Path,
     folder: &'a Path,
     scratch: PathBuf,
     names: Vec<String>,
-    /// A debug build: dynamic, and with the folders of the machine in it.
+    /// A debug build: dynamic, and with paths of the build machine in it.
     quick: bool,
 }
 
 /// Checks everything in a folder.
 ///
 /// # Errors
-/// The first thing that is not as it should be.
+/// The first failed check.
 pub fn run(root: &Path, folder: &Path) -> Result<(), String> {
     let mut names = names(folder)?;
     names.retain(|name| name != "SHA256SUMS");
@@ -60,14 +60,14 @@ impl Check<'_> {
         hold(found == expected, || format!("SHA256SUMS says\n{found}and the files have\n{expected}"))
     }
 
-    /// The names that begin and end so, at least one.
+    /// The names that begin and end like this, at least one.
     fn named<'n>(&'n self, start: &'n str, end: &'n str) -> Result<impl Iterator<Item = &'n String>, String> {
         let matching = move |name: &&String| name.starts_with(start) && name.ends_with(end);
         hold(self.names.iter().any(|name| matching(&name)), || format!("there is no {start}*{end}"))?;
         Ok(self.names.iter().filter(matching))
     }
 
-    /// Unpacks an archive, and gives its one folder. That of this machine has to be there.
+    /// Unpacks an archive, and returns its one folder. The archive for this machine must exist.
     fn unpacked(&self, what: &str, platform: &Platform) -> Result<Option<PathBuf>, String> {
         let start = format!("{what}-{}", env!("CARGO_PKG_VERSION"));
         let end = format!("-{}.tar.gz", platform.name);
@@ -80,7 +80,7 @@ impl Check<'_> {
         Ok(Some(self.scratch.join(name.trim_end_matches(".tar.gz"))))
     }
 
-    /// Nothing of the machine that built it is in a file; a debug build names it in what is compiled, and nowhere else.
+    /// Checks that a file has no trace of the build machine; a debug build has it in compiled code, and nowhere else.
     fn says_nothing_of_here(&self, path: &Path) -> Result<Vec<u8>, String> {
         let bytes = read(path)?;
         let is_compiled = bytes.starts_with(b"\x7fELF") || bytes.starts_with(b"!<arch>");
@@ -92,7 +92,7 @@ impl Check<'_> {
         Ok(bytes)
     }
 
-    /// The same of all files of a folder, of which one has to have the texts of licences.
+    /// Checks all files of a folder, of which one must have the texts of licences.
     fn all_say_nothing_of_here(&self, folder: &Path) -> Result<(), String> {
         let files = names(folder)?;
         for name in &files {
@@ -102,7 +102,7 @@ impl Check<'_> {
         hold(has_licences, || format!("{} has no licences of others", folder.display()))
     }
 
-    /// What a program or library says of itself.
+    /// The facts that a program or library states about itself.
     fn facts(&self, path: &Path) -> Result<elf::Facts, String> {
         elf::facts(&read(path)?).map_err(|error| format!("{}: {error}", path.display()))
     }
@@ -168,7 +168,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The functions of the headers, with the nodes that they are to be in.
+    /// The functions of the headers, with their expected version nodes.
     fn exports(&self, with_compiler: bool) -> Result<BTreeSet<(String, String)>, String> {
         let headers = self.root.join("crates/c-api/include");
         let functions = |header: &str, start: &str| -> Result<Vec<String>, String> {
@@ -271,7 +271,7 @@ impl Check<'_> {
     }
 }
 
-/// How a program for a platform is started here: by itself, or by an emulator, if there is one.
+/// The way to start a program for a platform here: directly, or by an emulator, if there is one.
 fn starter(platform: &Platform) -> Option<impl Fn(&Path) -> Command> {
     let processor = platform.name.split('-').next().unwrap_or_default();
     let emulator = (platform.name != PLATFORMS[0].name).then(|| format!("qemu-{processor}"));
@@ -286,7 +286,7 @@ fn starter(platform: &Platform) -> Option<impl Fn(&Path) -> Command> {
     })
 }
 
-/// The C library that the name of a package promises to do with.
+/// The C library that the name of a package promises to be sufficient.
 fn promised(name: &str) -> Option<elf::Glibc> {
     let mut numbers = name.split("manylinux_").nth(1)?.split('_').map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))

@@ -1,7 +1,7 @@
-//! What a program or a shared library asks of the machine that it runs on, and what it gives: read from the file itself.
+//! The requirements of a program or a shared library on its system, and its exports: read from the file itself.
 //!
-//! It is here because a tag on a package is a promise about the oldest C library that will do, and only the file tells. Nothing
-//! is decided here.
+//! A tag on a package is a promise about the oldest sufficient C library, and only the file shows it. Nothing is
+//! decided here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,27 +12,27 @@ use object::read::elf::{FileHeader, ProgramHeader, Sym};
 /// A version of the GNU C library.
 pub type Glibc = (u32, u32);
 
-/// What an ELF file says of itself.
+/// Facts of an ELF file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// `EM_X86_64`, `EM_AARCH64` ...
     pub machine: u16,
     /// Whether a dynamic linker starts it.
     pub is_interpreted: bool,
-    /// Its name for those that are linked against it.
+    /// Its `DT_SONAME`.
     pub soname: Option<String>,
     /// The libraries that it names.
     pub needed: BTreeSet<String>,
-    /// The newest version of the GNU C library of which it names a symbol.
+    /// The newest version of the GNU C library of which it needs a symbol.
     pub glibc: Option<Glibc>,
-    /// The functions that it gives, with the version node of each.
+    /// The functions that it exports, with the version node of each.
     pub exports: BTreeMap<String, String>,
 }
 
 /// Reads the facts of a file.
 ///
 /// # Errors
-/// The bytes are no ELF file of 64 bits, or a damaged one.
+/// The bytes are not a 64-bit ELF file, or a damaged one.
 pub fn facts(bytes: &[u8]) -> Result<Facts, String> {
     read(bytes).map_err(|error| error.to_string())
 }
@@ -81,7 +81,7 @@ fn read(bytes: &[u8]) -> Result<Facts, Box<dyn std::error::Error>> {
     Ok(facts)
 }
 
-/// The version that a name such as `GLIBC_2.17` or `GLIBC_2.2.5` stands for; what comes third does not matter.
+/// The version of a name such as `GLIBC_2.17` or `GLIBC_2.2.5`; the third component does not matter.
 fn glibc(name: &str) -> Option<Glibc> {
     let mut numbers = name.strip_prefix("GLIBC_")?.split('.').map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
@@ -105,7 +105,7 @@ mod tests {
         let found =
             facts(&std::fs::read(own).expect("the program is there")).expect("the program is an ELF file");
         assert!(found.is_interpreted && found.needed.contains("libc.so.6"), "{found:?}");
-        // Rust's own library asks for this much, whatever machine links it.
+        // Rust's own library requires this much, whatever machine links it.
         assert!(found.glibc >= Some((2, 14)), "{found:?}");
         assert!(facts(b"#!/bin/sh").is_err());
     }

@@ -1,7 +1,8 @@
-//! The extension for Visual Studio Code: one package for any machine, which looks for the program on the path, and one for each
+//! The VS Code extension: one package for any machine, which looks for the program on the path, and one for each
 //! platform with the program in it.
 //!
-//! It is built by its own scripts in `tools/vscode`, with packages of npm; without npm it is left out, which the list says.
+//! It is built by its own scripts in `tools/vscode`, with packages of npm; without npm it is left out, and listed as
+//! missing.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,7 +29,7 @@ impl Builder {
     /// Fetches the packages that are missing.
     ///
     /// # Errors
-    /// Why it cannot be built here.
+    /// The reason why it cannot be built here.
     pub fn new(plan: &Plan) -> Result<Builder, String> {
         let folder = plan.root.join("tools/vscode");
         if !folder.join("node_modules").exists() {
@@ -86,7 +87,7 @@ impl Builder {
         }
         let package = plan.out.join(format!("{name}.vsix"));
         let packed = finished(vsce.arg("-o").arg(&package).stdout(std::process::Stdio::null()));
-        // The next one who packs is to say himself which server goes along.
+        // The next build of a package must choose its server itself.
         let _ = std::fs::remove_dir_all(&place);
         packed.map(|()| package)
     }

@@ -1,9 +1,9 @@
-//! The archive of the C library: static and shared, with headers. It is compiled once, to the static library, of which the shared
-//! ones are linked, because only so they get names and version nodes of our choice.
+//! The archive of the C library: static and shared, with headers. It is compiled once, to the static library, from
+//! which the shared ones are linked, because only that allows names and version nodes of our choice.
 //!
-//! `liboriole_c` has the functions of both libraries that it stands for. `libnvJitLink.so.13` has those of one, under the name
-//! that programs ask for which are linked already; it is in a folder of its own, so that nobody gets it in place of NVIDIA's
-//! without asking.
+//! `liboriole_c` has the functions of both libraries that it replaces. `libnvJitLink.so.13` has those of one, under the
+//! name that linked programs look for; it is in a folder of its own, so that no program gets it in place of NVIDIA's by
+//! accident.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,10 +12,10 @@ use super::archive::Tree;
 use super::{Plan, Platform, Tools, elf, read};
 use crate::finished;
 
-/// What the static library of Rust's own library asks for.
+/// The libraries that Rust's static standard library requires.
 const SYSTEM: [&str; 3] = ["-lpthread", "-ldl", "-lm"];
 
-/// A shared library: its name as a file, the name that programs ask for, and the list of its functions.
+/// A shared library: its file name, its soname, and the list of its functions.
 pub struct Shared {
     pub file: &'static str,
     pub soname: &'static str,
@@ -36,7 +36,7 @@ pub const SHARED: [Shared; 2] = [
     },
 ];
 
-/// Builds and packs it; gives the archive and the oldest C library that it works with.
+/// Builds and packs it; returns the archive and the oldest C library that it works with.
 pub fn make(
     plan: &Plan,
     tools: &Tools,
@@ -61,7 +61,7 @@ pub fn make(
     }
     tree.link("lib/liboriole_c.so", SHARED[0].file);
     tree.file("lib/liboriole_c.a", &archive)?;
-    // What `-lnvptxcompiler_static` and `-lnvJitLink` find, where they are to be Oriole.
+    // The names that `-lnvptxcompiler_static` and `-lnvJitLink` find, where they are to be Oriole.
     tree.link("lib/oriole/libnvptxcompiler_static.a", "../liboriole_c.a");
     tree.link("lib/oriole/libnvJitLink.so", "libnvJitLink.so.13");
     for header in ["nvPTXCompiler.h", "nvJitLink.h"] {
@@ -79,7 +79,7 @@ pub fn make(
     Ok((place, oldest))
 }
 
-/// What `pkg-config` is told.
+/// The file for `pkg-config`.
 fn described(version: &str) -> String {
     format!(
         "prefix=${{pcfiledir}}/../..\n\nName: oriole_c\nDescription: Oriole behind the functions of nvPTXCompiler and nvJitLink\n\
@@ -88,7 +88,7 @@ fn described(version: &str) -> String {
     )
 }
 
-/// The static library, without what only a debugger reads.
+/// The static library, without debug info.
 fn compiled(plan: &Plan, tools: &Tools, platform: &Platform) -> Result<PathBuf, String> {
     let package = ["--quiet", "--package", "oriole-c-api", "--lib", "--crate-type", "staticlib"];
     let folder = if plan.quick {
@@ -107,7 +107,7 @@ fn compiled(plan: &Plan, tools: &Tools, platform: &Platform) -> Result<PathBuf, 
     };
     let stripped = folder.join("dist/liboriole_c.a");
     std::fs::create_dir_all(folder.join("dist")).map_err(|error| format!("{}: {error}", folder.display()))?;
-    // The system's own knows this machine only.
+    // The system's own supports this machine only.
     let mut strip =
         Command::new(if plan.quick { "objcopy".into() } else { crate::llvm::tool("llvm-objcopy")? });
     strip.args(["--strip-debug", "--enable-deterministic-archives"]);
@@ -115,7 +115,7 @@ fn compiled(plan: &Plan, tools: &Tools, platform: &Platform) -> Result<PathBuf, 
     Ok(stripped)
 }
 
-/// Links a shared library of the static one.
+/// Links a shared library from the static one.
 fn link(
     plan: &Plan,
     tools: &Tools,
@@ -128,7 +128,7 @@ fn link(
     linker.args(["-shared", "-s", "-o"]).arg(place);
     linker.arg(format!("-Wl,-soname,{}", shared.soname));
     linker.arg(format!("-Wl,--version-script,{}", plan.root.join(shared.exports).display()));
-    // All of it is asked for, and what no function of the list reaches is left out again.
+    // All of it is linked, and code that no function of the list reaches is removed again.
     linker.args(["-Wl,--gc-sections", "-Wl,--whole-archive"]).arg(archive).arg("-Wl,--no-whole-archive");
     linker.args(SYSTEM).arg(if plan.quick { "-lgcc_s" } else { "-lunwind" });
     finished(&mut linker)

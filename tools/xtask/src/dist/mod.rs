@@ -1,7 +1,8 @@
-//! Makes everything that is handed to users: archives of the static program, the C library, the Python package, the extension
-//! of Visual Studio Code with the server in it, and beside them sums, a list of parts and the licences of others.
+//! Makes all packages for users: archives of the static program, the C library, the Python package, the VS Code
+//! extension with the server in it, and with them checksums, an SBOM and third-party licences.
 //!
-//! It is here so that one command makes a release, and anybody can make it again: nothing of the machine is in what is made,
+//! One command makes a release, and it is reproducible: the output contains no trace of the build machine, neither its
+//! paths nor its clock. Packages that cannot be built are listed with the reason. Nothing is uploaded from here.
 //! neither its paths nor its clock. What cannot be made is in the list with the reason. Nothing is uploaded from here.
 
 mod archive;
@@ -25,25 +26,25 @@ pub use tools::{GLIBC, Tools};
 
 const USAGE: &str = "usage: cargo xtask dist [--out DIR] [--quick] [--profile DIR] | --check DIR";
 
-/// The crates of the project that are handed out as programs and libraries.
+/// The crates of the project that are distributed as programs and libraries.
 pub const ROOTS: [&str; 3] = ["oriole-cli", "oriole-c-api", "oriole-python"];
 
-/// A machine that is built for.
+/// A target platform.
 #[derive(Debug)]
 pub struct Platform {
-    /// What names of files say.
+    /// Its name in file names.
     name: &'static str,
-    /// What the program is built for.
+    /// The target of the program.
     program: &'static str,
-    /// What libraries are built for.
+    /// The target of libraries.
     library: &'static str,
-    /// What the linker of libraries is told.
+    /// The target for the linker of libraries.
     zig: &'static str,
-    /// What Visual Studio Code calls it.
+    /// Its name for VS Code.
     code: &'static str,
 }
 
-/// The first one is the machine that builds.
+/// The first one is the build machine.
 const PLATFORMS: [Platform; 2] = [
     Platform {
         name: "x86_64-linux",
@@ -61,24 +62,24 @@ const PLATFORMS: [Platform; 2] = [
     },
 ];
 
-/// What is to be made, and how.
+/// The parameters of a build of packages.
 pub struct Plan {
     root: PathBuf,
     out: PathBuf,
-    /// A debug build for this machine: what CI packs to see that packing is right.
+    /// A debug build for this machine, with which CI tests the packaging.
     quick: bool,
-    /// A profile that was taken before, with the order of functions.
+    /// An earlier profile, with the order of functions.
     profile: Option<PathBuf>,
-    /// The time that everything in archives has, in seconds since 1970.
+    /// The time of everything in archives, in seconds since 1970.
     epoch: u64,
     version: String,
 }
 
 impl Plan {
-    /// What goes into this folder.
+    /// A plan with this output folder.
     ///
     /// # Errors
-    /// Nobody knows what time entries of archives are to have.
+    /// The time for entries of archives is unknown.
     pub fn new(out: PathBuf, quick: bool) -> Result<Plan, String> {
         let root = crate::root();
         let (epoch, version) = (epoch(&root)?, env!("CARGO_PKG_VERSION").to_owned());
@@ -95,28 +96,28 @@ impl Plan {
         format!("{what}-{}{quick}-{}", self.version, platform.name)
     }
 
-    /// Gives a command the time that packages are to have.
+    /// Passes the time for packages to a command.
     fn dated<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command.env("SOURCE_DATE_EPOCH", self.epoch.to_string())
     }
 
-    /// Flags of cargo for a build that says nothing of the folders that it was made in, with these flags of rustc more.
+    /// Flags of cargo for a build without paths of the build machine, with these additional flags of rustc.
     fn settings(&self, target: &str, flags: &[&str]) -> Result<Vec<String>, String> {
         let mut quoted = unnamed_folders(&self.root)?;
         quoted.extend(flags.iter().map(|flag| format!("'{flag}'")));
         Ok(vec!["--config".to_owned(), format!("target.{target}.rustflags=[{}]", quoted.join(","))])
     }
 
-    /// The folder of everything that is built for this alone.
+    /// The folder for builds of packages only.
     fn target_folder(&self) -> PathBuf {
         self.root.join("target/dist-build")
     }
 }
 
-/// Flags of rustc, quoted for cargo, that keep the folders of checkout and registry out of what it makes.
+/// Flags of rustc, quoted for cargo, that remove the paths of checkout and registry from its output.
 ///
 /// # Errors
-/// Nobody says where cargo keeps its registry.
+/// The folder of cargo's registry is unknown.
 pub fn unnamed_folders(root: &Path) -> Result<Vec<String>, String> {
     let remap = |from: &Path, to: &str| format!("'--remap-path-prefix={}={to}'", from.display());
     Ok(vec![remap(root, "/oriole"), remap(&cargo_home()?, "/cargo")])
@@ -128,7 +129,7 @@ fn cargo_home() -> Result<PathBuf, String> {
     told.or_else(home).ok_or_else(|| "neither CARGO_HOME nor HOME is set".to_owned())
 }
 
-/// What came of it.
+/// The results of a build.
 #[derive(Default)]
 struct Made {
     /// Remarks about files, in order.
@@ -186,7 +187,7 @@ pub fn wheel(plan: &Plan) -> Result<PathBuf, String> {
 }
 
 fn make(plan: &Plan) -> Result<(), String> {
-    // What lies there from before is not what is made now.
+    // Remove the output of earlier builds.
     let _ = std::fs::remove_dir_all(&plan.out);
     std::fs::create_dir_all(&plan.out).map_err(|error| format!("{}: {error}", plan.out.display()))?;
     let mut made = Made::default();
@@ -211,13 +212,13 @@ fn make(plan: &Plan) -> Result<(), String> {
             made.skip(platform.name, "a quick build is for this machine alone");
             continue;
         }
-        // A quick build is one for the machine, with its C library.
+        // A quick build is for the local machine, with its C library.
         if !plan.quick && !is_installed(platform.program)? {
             made.skip(platform.name, &format!("rustup target add {}", platform.program));
             continue;
         }
         let program = program::build(plan, &tools, platform)?;
-        // This machine comes first, and its program tells the pages of all.
+        // This machine comes first, and its program generates the pages for all.
         let pages = match &pages {
             Some(pages) => pages,
             None => pages.insert(program::Pages::of(&program)?),
@@ -238,7 +239,7 @@ fn make(plan: &Plan) -> Result<(), String> {
     finish(plan, &made)
 }
 
-/// Writes the list of what was made, and the sums.
+/// Writes the list of the results, and the checksums.
 fn finish(plan: &Plan, made: &Made) -> Result<(), String> {
     let mut contents = format!("Oriole {}\n", plan.version);
     if plan.quick {
@@ -277,7 +278,7 @@ fn sum(path: &Path) -> Result<String, String> {
     Ok(Sha256::digest(read(path)?).iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The time of the last commit, or what the caller says.
+/// The time of the last commit, or the one that the caller sets.
 pub fn epoch(root: &Path) -> Result<u64, String> {
     let told = match std::env::var("SOURCE_DATE_EPOCH") {
         Ok(told) => told,
@@ -293,13 +294,13 @@ fn toolchain() -> Result<sbom::Toolchain, String> {
     Ok(sbom::Toolchain { rustc, zig })
 }
 
-/// Whether Rust's own library is there for a target.
+/// Whether Rust's standard library is installed for a target.
 fn is_installed(target: &str) -> Result<bool, String> {
     let folder = output(Command::new("rustc").args(["--print", "target-libdir", "--target", target]))?;
     Ok(Path::new(&folder).exists())
 }
 
-/// What a command prints, without the end of its last line.
+/// The output of a command, without its last line end.
 ///
 /// # Errors
 /// A command that cannot be started, or fails.

@@ -1,7 +1,7 @@
-//! The licences of what is in the programs, as their authors wrote them: one text for all packages, each licence once.
+//! The licences of the programs' components, as their authors wrote them: one text for all packages, each licence once.
 //!
-//! It is here because most licences ask that their text goes along with a program. Which licences are allowed is a rule of the
-//! house, not of this file.
+//! Most licences require that their text is distributed with a program. Which licences are allowed is decided
+//! elsewhere.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,14 +12,14 @@ use crate::packages::Parts;
 
 const LICENCE_FILES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE", "COPYRIGHT"];
 
-/// What has no folder to read a licence from.
+/// Components without a folder that has their licence.
 const TOOLCHAIN: &str = "\
 The standard library of Rust (MIT OR Apache-2.0) is part of every program and library. Static programs have parts of
 musl (MIT). Shared libraries have LLVM's unwinder in them (Apache-2.0 WITH LLVM-exception). Whoever wants another version of
 one of them builds the program from its source, which is where this package says that it comes from, with `cargo xtask dist`.
 ";
 
-/// Writes down all of them.
+/// Writes all of them.
 pub fn text(parts: &Parts, bundled: &[Bundled]) -> String {
     let mut named: Vec<(String, String, &Path)> = Vec::new();
     for (package, _) in parts.shipped.values().filter(|(package, _)| package.source.is_some()) {
@@ -50,7 +50,7 @@ pub fn text(parts: &Parts, bundled: &[Bundled]) -> String {
     all
 }
 
-/// The texts of licences in a folder and in those below it, where a crate has the sources of others; in order of path.
+/// The texts of licences in a folder and in those below it, for crates with third-party sources; in order of path.
 fn licences(folder: &Path) -> Vec<String> {
     let (mut files, mut waiting) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(at) = waiting.pop() {

@@ -1,7 +1,7 @@
-//! The archive of the program: one static file, with its completions, pages of the manual, modules for editors and licences
-//! where a Unix system looks for them.
+//! The archive of the program: one static file, with its completions, man pages, modules for editors and licences in
+//! the standard places of a Unix system.
 //!
-//! How it is compiled for this machine is in `release`. Nothing of a library or an editor's package may enter.
+//! Its build for this machine is in `release`. Nothing of a library or an editor's package may enter.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,8 @@ use super::archive::Tree;
 use super::{Plan, Platform, Tools, output, read};
 use crate::finished;
 
-/// Shells, and where the completions of each are looked for; what has no such place is beside the modules for editors.
+/// Shells, and the place of the completions of each; completions without a standard place are next to the modules for
+/// editors.
 const SHELLS: [(&str, &str); 5] = [
     ("bash", "share/bash-completion/completions/oriole"),
     ("zsh", "share/zsh/site-functions/_oriole"),
@@ -19,7 +20,7 @@ const SHELLS: [(&str, &str); 5] = [
     ("powershell", "share/oriole/completions/oriole.ps1"),
 ];
 
-/// Files of the checkout that go along.
+/// Files of the checkout that are included.
 const FILES: [(&str, &str); 8] = [
     ("README.md", "share/doc/oriole/README.md"),
     ("CHANGELOG.md", "share/doc/oriole/CHANGELOG.md"),
@@ -31,13 +32,13 @@ const FILES: [(&str, &str); 8] = [
     ("docs/editors/languages.toml", "share/oriole/editors/languages.toml"),
 ];
 
-/// What the program says of itself.
+/// The pages that the program generates.
 pub struct Pages {
     files: Vec<(String, Vec<u8>)>,
 }
 
 impl Pages {
-    /// Asks the program.
+    /// Runs the program to get them.
     ///
     /// # Errors
     /// The program does not run on this machine.
@@ -57,7 +58,7 @@ impl Pages {
     }
 }
 
-/// How the program is compiled, for the list.
+/// A description of the build, for the list.
 pub fn how(plan: &Plan, platform: &Platform) -> &'static str {
     if plan.quick {
         "not static: a debug build"
@@ -97,7 +98,7 @@ pub fn build(plan: &Plan, tools: &Tools, platform: &Platform) -> Result<PathBuf,
     Ok(plan.target_folder().join(platform.program).join("dist/oriole"))
 }
 
-/// Packs the program with what belongs to it.
+/// Packs the program with its files.
 pub fn pack(
     plan: &Plan,
     platform: &Platform,
@@ -107,7 +108,7 @@ pub fn pack(
 ) -> Result<PathBuf, String> {
     let mut tree = Tree::default();
     tree.program("bin/oriole", read(program)?);
-    // Not beside it: who puts `bin` on the path does not ask for another ptxas.
+    // Not next to it: a user who puts `bin` on the path does not expect another ptxas.
     tree.link("libexec/oriole/ptxas", "../../bin/oriole");
     for (name, bytes) in &pages.files {
         tree.text(name, bytes.clone());

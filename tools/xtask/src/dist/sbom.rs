@@ -1,22 +1,22 @@
-//! The list of parts, in the form that scanners read: CycloneDX 1.5.
+//! The SBOM, in the format of scanners: CycloneDX 1.5.
 //!
-//! It is here so that whoever installs a package can ask which crate in which version is in it. It says no time and no number
-//! of its own, so that it depends on the source alone.
+//! Users of a package can look up its crates and their versions. It contains no time and no serial number, so that it
+//! depends on the source alone.
 
 use serde_json::{Value, json};
 
 use super::extension::Bundled;
 use crate::packages::{Package, Parts};
 
-/// What is in a build beside crates.
+/// Components of a build other than crates.
 pub struct Toolchain {
-    /// As `rustc --version` says it.
+    /// The version from `rustc --version`.
     pub rustc: String,
-    /// The release of zig, from which the unwinder in shared libraries is.
+    /// The release of zig, which provides the unwinder in shared libraries.
     pub zig: String,
 }
 
-/// The list, as text.
+/// The SBOM, as text.
 pub fn text(version: &str, parts: &Parts, bundled: &[Bundled], toolchain: &Toolchain) -> String {
     let mut components: Vec<Value> =
         parts.shipped.values().map(|(package, _)| component(package, "required")).collect();
@@ -71,7 +71,7 @@ fn component(package: &Package, scope: &str) -> Value {
     let mut part = json!({"type": "library", "bom-ref": reference(package), "name": package.name,
         "version": package.version, "scope": scope});
     if let Some(license) = &package.license {
-        // Older crates write a stroke where the expression has a word.
+        // Older crates write a slash where the expression has a word.
         let expression = license.replace(" / ", "/").replace('/', " OR ");
         part["licenses"] = json!([{"expression": expression}]);
     }

@@ -1,7 +1,8 @@
-//! The builders that come from PyPI, each in the one version that packages are made with: maturin for the Python package, zig
-//! as a linker for C libraries that are older than this machine's, cargo-zigbuild for other processors.
+//! The builders from PyPI, each in the pinned version for packages: maturin for the Python package, zig as a linker for
+//! C libraries that are older than this machine's, cargo-zigbuild for other processors.
 //!
-//! They are installed into a folder of their own, as a release shall depend on no program of the machine but Rust, Python and git.
+//! They are installed into a folder of their own, as a release shall depend on no program of the machine but Rust,
+//! Python and git.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,19 +13,20 @@ use crate::finished;
 /// maturin, cargo-zigbuild, zig.
 pub const BUILDERS: [&str; 3] = ["maturin==1.16.0", "cargo-zigbuild==0.24.0", "ziglang==0.17.1"];
 
-/// The oldest GNU C library that libraries for users work with: that of manylinux_2_17, which is as old as Rust's own allows.
+/// The oldest GNU C library that libraries for users work with: that of manylinux_2_17, which is the oldest that Rust
+/// supports.
 pub const GLIBC: elf::Glibc = (2, 17);
 
-/// Where the builders are.
+/// The installed builders.
 pub struct Tools {
     folder: PathBuf,
 }
 
 impl Tools {
-    /// Installs what is missing; a debug build needs the first one alone.
+    /// Installs missing builders; a debug build needs the first one only.
     ///
     /// # Errors
-    /// Python is missing, or its registry cannot be had.
+    /// Python is missing, or its registry cannot be reached.
     pub fn installed(root: &Path, quick: bool) -> Result<Tools, String> {
         let folder = root.join("target/wheel/builder");
         let stamp = folder.join("builders.txt");

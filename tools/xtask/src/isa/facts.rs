@@ -1,12 +1,12 @@
-//! Reads what is known of a chip's instruction words (JSON, one record for each form): which bits identify the form, where
-//! the operands are, what the values of the modifier bits are called.
+//! Reads the facts of a chip's instruction words (JSON, one record for each form): the bits that identify the form, the
+//! places of the operands, the names of the values of modifier bits.
 
 use crate::codegen::forms::{Token, What};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 
-/// One way to read a word.
+/// One interpretation of a word.
 #[derive(PartialEq)]
 pub struct Fact {
     pub op: String,
@@ -18,12 +18,12 @@ pub struct Fact {
     pub always: Vec<Token>,
     pub mask: u128,
     pub value: u128,
-    /// How the bits without a meaning are written.
+    /// The value of the bits without a meaning.
     pub unused: u128,
     pub reuse: [u8; 3],
     pub write_barrier: bool,
     pub read_barrier: bool,
-    /// Something that this reader does not carry over.
+    /// A part that this reader does not carry over.
     pub odd: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ pub struct OperandFact {
     pub fields: Vec<FieldFact>,
 }
 
-/// The bits of a register or number.
+/// The bits of a register or immediate.
 #[derive(PartialEq)]
 pub struct FieldFact {
     /// First bit and width of each piece, lowest first.
@@ -43,11 +43,11 @@ pub struct FieldFact {
     pub signed: bool,
     pub complement: bool,
     pub float: Option<String>,
-    /// When the text leaves it out: nothing, `?`, `?0` or `?1`.
+    /// The condition under which the text omits it: nothing, `?`, `?0` or `?1`.
     pub left_out: &'static str,
 }
 
-/// Bits, and the tokens that each of their values stands for. Values that mean nothing are not there.
+/// Bits, and the tokens of each of their values. Values without a meaning are omitted.
 #[derive(PartialEq)]
 pub struct Choice {
     pub bits: Vec<u8>,
@@ -148,7 +148,7 @@ fn choice(value: &Value, slot: Option<u8>, fact: &mut Fact) -> Result<(), String
     let bits: Vec<u8> =
         value["bits"].as_array().into_iter().flatten().filter_map(Value::as_u64).map(|n| n as u8).collect();
     let rows = value["values"].as_object().ok_or("no values")?;
-    // The reuse flags are told elsewhere.
+    // The reuse flags are handled elsewhere.
     if bits.iter().all(|&bit| bit >= 105) && !bits.is_empty() {
         return Ok(());
     }

@@ -1,5 +1,5 @@
-//! The form of a new chip out of the form of a known one and the facts of both: what the facts have in common is taken from
-//! the known form, so that what a person settled there (widths, accesses, split modifiers) stays settled.
+//! The form of a new chip from the form of a known one and the facts of both: parts with equal facts are taken from the
+//! known form, so that manual decisions there (widths, accesses, split modifiers) are kept.
 
 use super::facts::{Choice, Fact, FieldFact, OperandFact};
 use super::text;
@@ -34,7 +34,7 @@ pub fn merge(
     for (index, (operand, before)) in new.operands.iter().zip(&old.operands).enumerate() {
         let Some(slot) = form.slots.get_mut(index) else { continue };
         if same_bits(operand, before) {
-            // How a text leaves a field out is settled in the known form, but for results that a chip always names.
+            // The known form decides when a text omits a field, except for results that a chip always names.
             for ((row, new), old) in slot.fields.iter_mut().zip(&operand.fields).zip(&before.fields) {
                 if new.left_out.is_empty() && old.left_out == "?" && slot.access == "Def" {
                     row.elided = "Written".to_owned();
@@ -63,8 +63,8 @@ pub fn merge(
     form
 }
 
-/// The fields of an operand whose bits differ. What a person settled of each (when the text leaves it out, what is added
-/// to it) stays where the facts of both chips agree about it.
+/// The fields of an operand whose bits differ. Manual decisions about each (when the text omits it, what is added to
+/// it) are kept where the facts of both chips agree about it.
 fn moved(new: &OperandFact, old: &OperandFact, known: &Slot) -> Vec<FieldRow> {
     let mut fields: Vec<FieldRow> = new.fields.iter().map(field).collect();
     if (new.fields.len(), fields.len()) == (old.fields.len(), known.fields.len()) {
@@ -86,7 +86,7 @@ fn same_bits(new: &OperandFact, old: &OperandFact) -> bool {
     bits(new) == bits(old)
 }
 
-/// A form that no known form resembles: every operand is `use` and of unknown width.
+/// A form that resembles no known form: every operand is `use` and of unknown width.
 pub fn fresh(new: &Fact, tables: &mut Tables, added: &mut String, notes: &mut Vec<String>) -> Form {
     let mut form = Form::new(new.op.clone(), new.opcode, new.uniform);
     form.mask = new.mask | 0xfff;
@@ -160,8 +160,8 @@ fn used(form: &Form) -> u128 {
     used
 }
 
-/// Settles the modifier fields and signs: those whose facts are the same stay as they are, the others are tried as the
-/// known form splits them, and written as the facts have them where that does not fit.
+/// Decides the modifier fields and signs: those with equal facts are kept, the others are tried as the known form
+/// splits them, and written as in the facts where that does not fit.
 fn choices(
     new: &Fact,
     old: &Fact,
@@ -173,7 +173,7 @@ fn choices(
     let covered = |bits: &[Choice], bit: u8| bits.iter().any(|choice| choice.bits.contains(&bit));
     let mut rest: Vec<&Choice> = new.choices.iter().filter(|choice| !old.choices.contains(choice)).collect();
     let same: Vec<&Choice> = new.choices.iter().filter(|choice| old.choices.contains(choice)).collect();
-    // A field with one value that says nothing only identifies the form.
+    // A field with one value and no token only identifies the form.
     rest.retain(|choice| {
         let only =
             choice.values.iter().next().filter(|(_, tokens)| tokens.is_empty() && choice.values.len() == 1);
@@ -218,7 +218,7 @@ fn choices(
         let name = text::choice(rows, tables, added);
         form.sets.push(SetRow { bits: choice.bits.clone(), choice: name, slot: own });
     }
-    // What no fact of the new chip speaks of, but one of the old chip did, is gone.
+    // A bit with a fact of the old chip but none of the new chip is removed.
     let gone = |bit: &u8| covered(&old.choices, *bit) && !covered(&new.choices, *bit);
     form.sets.retain(|set| !set.bits.iter().any(gone) || same.iter().any(|choice| choice.bits == set.bits));
     for slot in &mut form.slots {
@@ -227,7 +227,7 @@ fn choices(
     form.sets.sort_by_key(|set| set.bits.first().copied());
 }
 
-/// Writes a choice that is the sign of one operand as such; false if it is none.
+/// Writes a choice that is the sign of one operand as such; false if it is not one.
 fn own_sign(form: &mut Form, choice: &Choice) -> bool {
     if let ([bit], 2) = (choice.bits.as_slice(), choice.values.len())
         && choice.values.get(&0).is_some_and(Vec::is_empty)
@@ -248,7 +248,7 @@ fn own_sign(form: &mut Form, choice: &Choice) -> bool {
 
 type Rows = Vec<(u16, Vec<Token>)>;
 
-/// Rows whose tokens are all of one operand, without it, and which operand that is.
+/// Rows whose tokens are all of one operand, without it, and that operand.
 fn bare(rows: Rows) -> (Option<u8>, Rows) {
     let own = common_slot(&rows);
     let rows = match own {
@@ -306,7 +306,7 @@ fn restrict(set: &SetRow, choice: &Choice, new: &Fact, tables: &Tables) -> Optio
     Some(Parsed { bits: kept.iter().map(|&n| set.bits[n]).collect(), slot: set.slot, rows })
 }
 
-/// The signs of operands that live in these bits.
+/// The signs of operands in these bits.
 fn signs_over(form: &Form, bits: &[u8]) -> Vec<(u8, Token)> {
     let mut out = Vec::new();
     for (slot, row) in form.slots.iter().enumerate() {
@@ -320,7 +320,7 @@ fn signs_over(form: &Form, bits: &[u8]) -> Vec<(u8, Token)> {
     out
 }
 
-/// True if the sets and signs together say for each value of the choice what the choice says.
+/// True if the sets and signs together have for each value of the choice the tokens of the choice.
 fn equal(choice: &Choice, sets: &[Parsed], signs: &[(u8, Token)]) -> bool {
     let bit_of = |whole: u32, bit: u8| {
         choice.bits.iter().position(|each| *each == bit).is_some_and(|at| whole >> at & 1 == 1)

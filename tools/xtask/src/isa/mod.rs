@@ -1,6 +1,6 @@
-//! `cargo xtask isa CHIP FACTS BASE BASE-FACTS`: writes the form table of a chip as a delta of another chip's table, out of
-//! facts about the instruction words of both (JSON; `facts.rs` reads it). Widths, accesses and the way modifiers are split
-//! come from the base. What the facts do not settle is listed, to be done by hand in the table.
+//! `cargo xtask isa CHIP FACTS BASE BASE-FACTS`: writes the form table of a chip as a delta of another chip's table,
+//! from facts about the instruction words of both (JSON; `facts.rs` reads it). Widths, accesses and the way modifiers
+//! are split come from the base. Open questions are listed, to be resolved by hand in the table.
 
 mod facts;
 mod merge;
@@ -65,8 +65,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// The opcodes of which the facts of both chips say the same; the forms of the base hold for them, however a person has
-/// split or joined them. A bit that must be zero on one chip only counts as the same.
+/// The opcodes with equal facts for both chips; the forms of the base are valid for them, however they were split or
+/// joined by hand. A bit that must be zero on one chip only counts as equal.
 fn unchanged(new: &mut [Fact], old: &[Fact]) -> BTreeSet<(String, u16)> {
     for fact in &mut *new {
         let close = |before: &&Fact| {
@@ -93,7 +93,7 @@ fn unchanged(new: &mut [Fact], old: &[Fact]) -> BTreeSet<(String, u16)> {
     same
 }
 
-/// The rows that leave out the forms of the base which the chip lacks.
+/// The rows that remove the forms of the base that the chip lacks.
 fn left_out(forms: &[Form], kept: &BTreeSet<usize>) -> String {
     let mut out = String::new();
     let mut whole = BTreeSet::new();
@@ -111,7 +111,7 @@ fn left_out(forms: &[Form], kept: &BTreeSet<usize>) -> String {
     out
 }
 
-/// True if a slot of this kind is what the facts call by this template.
+/// True if a slot of this kind has this template in the facts.
 fn same_kind(template: &str, kind: &str) -> bool {
     template == kind
         || matches!((template, kind), ("I", "T") | ("$", "{}"))

@@ -9,7 +9,7 @@ pub fn name(form: &Form) -> String {
     format!("{} {:03x} {:#x} {:#x}", form.op, form.opcode, form.mask & !0xfff, form.value & !0xfff)
 }
 
-/// The stanza of a form that is new.
+/// The stanza of a new form.
 pub fn stanza(form: &Form) -> String {
     let uniform = if form.uniform { " uniform" } else { "" };
     let mut out = format!("form {} {:03x}{uniform}\n", form.op, form.opcode);
@@ -20,7 +20,7 @@ pub fn stanza(form: &Form) -> String {
     out
 }
 
-/// The stanza that makes one form of another; `None` if they say the same.
+/// The stanza that turns one form into another; `None` if they are equal.
 pub fn change(old: &Form, new: &Form) -> Option<String> {
     let rows = rows(old, new);
     (!rows.is_empty()).then(|| format!("change {}\n  {}\n", name(old), rows.join("\n  ")))
@@ -60,7 +60,7 @@ fn rows(old: &Form, new: &Form) -> Vec<String> {
     out
 }
 
-/// Tokens with something between them.
+/// Tokens with a separator.
 pub fn tokens(tokens: &[Token], between: &str) -> String {
     let each = tokens.iter().map(|token| {
         let slot = token.slot.map_or(String::new(), |slot| format!("{slot}:"));
@@ -137,8 +137,8 @@ fn field(field: &FieldRow, kind: &str, float: Option<&str>) -> String {
     out
 }
 
-/// The name of the choice with these rows: that of one that is there, or a new one, which is added to the tables and
-/// written behind `added`.
+/// The name of the choice with these rows: that of an existing one, or a new one, which is added to the tables and
+/// written after `added`.
 pub fn choice(rows: Vec<(u16, Vec<Token>)>, tables: &mut Tables, added: &mut String) -> String {
     if let Some((name, _)) = tables.choices.iter().find(|(_, known)| **known == rows) {
         return name.clone();

@@ -1,9 +1,8 @@
-//! Reads the tables of the PTX language (`crates/ptx/tables`) and writes what is derived from them: the enum of words and
-//! the enums of modifier positions, the static rows of `crates/ptx`, and the reference pages under `docs/ptx/`.
+//! Reads the tables of the PTX language (`crates/ptx/tables`) and generates from them the enum of words and the enums
+//! of modifier positions, the static rows of `crates/ptx`, and the reference pages under `docs/ptx/`.
 //!
-//! It is here so that words, rows, pages and checks cannot disagree: a form is a line of text, and everything else
-//! derives from it. `docs/how-to/add-a-ptx-instruction.md` says how a line is written. What a form means to the back
-//! end must not enter.
+//! Words, rows, pages and checks cannot disagree: a form is a line of text, and everything else derives from it.
+//! `docs/how-to/add-a-ptx-instruction.md` explains the format of a line. The lowering of a form must not enter.
 
 mod pages;
 mod read;

@@ -48,7 +48,7 @@ pub fn index(families: &[Family]) -> String {
     out
 }
 
-/// The list of what Hopper still lacks.
+/// The list of forms that are missing for Hopper.
 pub fn missing(families: &[Family]) -> String {
     let mut out = String::from(
         "# Forms of sm_90a that are not compiled\n\n\
@@ -67,7 +67,7 @@ pub fn missing(families: &[Family]) -> String {
     out
 }
 
-/// True for what PTX for sm_90a can have.
+/// True for forms of PTX for sm_90a.
 fn is_of_hopper(row: &Row) -> bool {
     const NUMBER: u32 = 90;
     let number = |text: &str| text.trim_end_matches(['a', 'f']).parse::<u32>().unwrap_or(u32::MAX);
@@ -125,7 +125,7 @@ pub fn page(family: &Family) -> String {
     out
 }
 
-/// What a form does, and what single words of it need beyond the row.
+/// The description of a form, with the requirements of single words beyond the row.
 fn description(row: &Row) -> String {
     let mut doc = row.doc.clone();
     if !row.needs.is_empty() {

@@ -26,7 +26,7 @@ pub fn families(root: &Path) -> Result<Vec<Family>, String> {
     Ok(families)
 }
 
-/// What the definitions above a row give it.
+/// The definitions above a row that it can use.
 #[derive(Default)]
 struct Names {
     sets: BTreeMap<String, Vec<String>>,
@@ -134,7 +134,7 @@ fn row(line: &str, names: &Names) -> Result<Row, String> {
     Ok(Row { opcode, slots, operands: list, ptx, chips, needs, doc: doc.to_owned(), supported })
 }
 
-/// The first part of a row: the opcode and the slots behind it.
+/// The first part of a row: the opcode and the slots after it.
 fn slots(head: &str, names: &Names) -> Result<(String, Vec<Slot>), String> {
     let mut words = head.split_whitespace();
     let name = words.next().unwrap_or_default();
@@ -180,7 +180,7 @@ fn complete(needs: &mut Vec<Need>, slots: &[Slot]) {
     needs.retain(|need| {
         need.token.starts_with(['+', '-']) || need.token == "generic" || need.token.split('&').all(has)
     });
-    // Where only `shared::cta` is possible, the short spelling of the same space is not.
+    // Where only `shared::cta` is valid, the short spelling of that space is not.
     let spells = |name: &str| {
         slots
             .iter()
@@ -209,7 +209,7 @@ fn list(word: &str, names: &Names) -> Result<Vec<String>, String> {
     Ok(all)
 }
 
-/// Parts between commas that no bracket holds.
+/// Parts between commas outside of brackets.
 fn split(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut depth, mut start) = (0, 0);
@@ -288,7 +288,7 @@ fn bracketed(inner: &str, presence: Option<String>, names: &Names) -> Result<Ope
     Ok(Operand { name, kind: "parts".to_owned(), ty: "none".to_owned(), parts, presence, unchecked: false })
 }
 
-/// A name without its `!`, and whether it has one: then other compilers do not check the operand.
+/// A name without its `!`, and whether it has one: then ptxas does not check the operand.
 fn unmarked(name: &str) -> (&str, bool) {
     name.strip_suffix('!').map_or((name, false), |name| (name, true))
 }

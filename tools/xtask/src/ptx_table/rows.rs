@@ -276,7 +276,7 @@ fn constant(head: &str, text: &str) -> Option<String> {
     })
 }
 
-/// A kind with a number of registers in braces, or with the modifiers that say it.
+/// A kind with a number of registers in braces, or with the modifiers that determine it.
 fn vector(head: &str, text: &str, pool: &mut Pool) -> Option<String> {
     let end = match head {
         "dst" => "Destinations",

@@ -1,8 +1,8 @@
 //! The words of the tables as enums: one of all words, and one for each modifier position of
 //! `crates/ptx/tables/positions.words`.
 //!
-//! It is here so that a stage matches on names that the compiler checks: a word that no table has is an error, and a
-//! word that a position gains shows every `match` that has to say what it means.
+//! A stage matches on names that the compiler checks: a word that no table has is an error, and a word that a position
+//! gains breaks every `match` that has to handle it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -49,7 +49,7 @@ pub fn check(families: &[Family], positions: &[Position]) -> Result<(), String> 
     for row in families.iter().flat_map(|family| &family.rows).filter(|row| row.supported) {
         for slot in &row.slots {
             let words = slot.words();
-            // A shape is numbers, which stages ask for as numbers.
+            // A shape consists of numbers, and stages read it as numbers.
             let choice = words.len() > 1
                 && class(&words[0]) == Class::Word
                 && !matches!(slot, Slot::Sequence(_))
@@ -67,7 +67,7 @@ pub fn check(families: &[Family], positions: &[Position]) -> Result<(), String> 
     Ok(())
 }
 
-/// Whether a word is the shape of a product, such as `m64n8k16`.
+/// Whether a word is the shape of an MMA, such as `m64n8k16`.
 fn is_shape(word: &str) -> bool {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     word.strip_prefix('m')

@@ -1,12 +1,15 @@
 //! Shared memory of a kernel: what each variable has of it.
+//!
+//! It is for whole-program output, where a kernel's memory is its own; `debug_program` places what several kernels have. No code is
+//! looked at but the symbols that it names.
 
-use super::members::Member;
-use super::{ImageError, ModuleVariable, VariableSpace};
-use oriole_ori::{SHARED_UNIT, SymbolKind, shared_alignment};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The least alignment of arrays in shared memory whose size the launch gives.
-pub const DYNAMIC_ALIGNMENT: u64 = 16;
+use oriole_ori::{SHARED_UNIT, SymbolKind, shared_alignment};
+
+use super::members::Member;
+use crate::error::ImageError;
+use crate::symbols::{DYNAMIC_ALIGNMENT, ModuleVariable, VariableSpace};
 
 /// Variables of the module by name.
 pub type Variables<'a> = BTreeMap<&'a str, &'a ModuleVariable>;

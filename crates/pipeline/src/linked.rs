@@ -1,4 +1,6 @@
-//! A function as the layout of an image takes it: encoded, with what its symbols and tables mean.
+//! A function as the linker takes it: encoded, with what its symbols and tables mean.
+//!
+//! It is here, where the stages end, because they make it and `oriole-link` reads it. Nothing of another function enters.
 
 use oriole_encode::EncodedFunction;
 use oriole_ori::{ConstBase, Fixup, SymbolId, SymbolKind, Table};
@@ -35,6 +37,8 @@ pub struct LinkedFunction {
     pub parameter_bytes: u32,
     /// Most registers that the source's bounds leave a thread, if they limit it.
     pub register_limit: Option<u16>,
+    /// The first `setmaxnreg`, if all of them were dropped because the code needs more registers than they leave.
+    pub dropped_grants: Option<oriole_ori::Origin>,
     /// It has a section of its own, and a linker joins it with others.
     pub is_separate: bool,
 }

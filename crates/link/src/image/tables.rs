@@ -1,14 +1,15 @@
 //! Constant bank 2 of a kernel: jump tables, literals and the table of functions.
+//!
+//! The places of members are known before; no operand that reads a table is completed here.
 
-use super::members::Member;
-use super::symbols::FUNCTION_ENTRY;
-use super::{ImageError, ModuleSymbols};
-use oriole_chip::WordShape;
-use oriole_ori::Table;
 use std::collections::BTreeMap;
 
-/// Bytes of a constant bank; loads beyond give zeros.
-pub const BANK: u64 = 0x1_0000;
+use oriole_chip::WordShape;
+use oriole_ori::Table;
+
+use super::members::Member;
+use crate::error::ImageError;
+use crate::symbols::{BANK, FUNCTION_ENTRY, ModuleSymbols};
 
 /// Constant bank 2: the tables of all members one after the other, but that of functions once; each table's offset by
 /// member.

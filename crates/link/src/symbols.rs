@@ -1,4 +1,6 @@
 //! What the names of a module mean to code: variables with their places, functions with their numbers.
+//!
+//! It is plain data, so that a query can hand a kernel just the entries that it names. No place in a file may enter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,17 +56,26 @@ pub struct ModuleSymbols {
 
 impl ModuleSymbols {
     /// The function that a name stands for.
-    pub(super) fn meant<'a>(&'a self, name: &'a str) -> &'a str {
+    pub fn meant<'a>(&'a self, name: &'a str) -> &'a str {
         self.aliases.get(name).map_or(name, String::as_str)
     }
 }
 
 /// The address of a function as a value: the offset, in bytes, of its entry in the table of functions that each kernel
 /// has in constant bank 2. `index` is its place in [`ModuleSymbols::functions`]. No text offset would do, because each
-/// kernel has a clone of the function, and a pointer may lie in memory that kernels share. Never 0.
+/// kernel has a clone of the function, and a pointer may be in memory that kernels share. Never 0.
 pub fn function_value(index: usize) -> u64 {
     FUNCTION_ENTRY as u64 * (index as u64 + 1)
 }
 
 /// Bytes of an entry in the table of functions: a text offset of 64 bits.
-pub(super) const FUNCTION_ENTRY: usize = 8;
+pub const FUNCTION_ENTRY: usize = 8;
+
+/// Addresses in the table of constant bank 4 that instructions can read.
+pub const ADDRESS_SLOTS: usize = 8192;
+
+/// Bytes of a constant bank; loads beyond give zeros.
+pub const BANK: u64 = 0x1_0000;
+
+/// The least alignment of arrays in shared memory whose size the launch gives.
+pub const DYNAMIC_ALIGNMENT: u64 = 16;

@@ -1,9 +1,15 @@
 //! What an image holds: a kernel or function, and all that it reaches, one after the other.
+//!
+//! It decides the order of members and where each begins, and nothing of what is in them.
 
-use super::{ImageError, LinkedFunction, ModuleSymbols};
+use std::collections::{BTreeMap, BTreeSet};
+
 use oriole_chip::WordShape;
 use oriole_ori::SymbolId;
-use std::collections::{BTreeMap, BTreeSet};
+use oriole_pipeline::LinkedFunction;
+
+use crate::error::ImageError;
+use crate::symbols::ModuleSymbols;
 
 /// A function in an image.
 pub struct Member<'a> {
@@ -19,7 +25,7 @@ pub struct Member<'a> {
     pub callees: Vec<usize>,
 }
 
-/// The kernel and everything it reaches, in order of first reference, behind the words that stand before it.
+/// The kernel and everything it reaches, in order of first reference, after the words at its entry.
 pub fn closure<'a>(
     shape: WordShape,
     before: &[oriole_sass::InstructionWord],

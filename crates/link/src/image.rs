@@ -2,29 +2,25 @@
 //! it reaches one after the other, lays out shared memory, jump tables and literals, fills in what was symbolic, and
 //! aggregates registers, stack and barriers.
 //!
-//! It is here because it is the only place that sees several functions at once. It reads encoded functions and module
-//! variables; it knows no Ori instruction and no file format.
+//! It is here because an image is made of several functions. It reads encoded functions and module variables; it knows no Ori
+//! instruction and no file format.
 
-mod error;
 mod facts;
-mod function;
-mod linker;
+mod fields;
 mod members;
-mod relocations;
+mod place;
+mod resolve;
 mod shared;
-mod symbols;
 mod tables;
 
-pub use error::ImageError;
-pub use function::LinkedFunction;
-pub use shared::DYNAMIC_ALIGNMENT;
-pub use symbols::{ModuleSymbols, ModuleVariable, VariableSpace, function_value};
-
-use crate::Target;
-use facts::LEAST_FOR_CALLS;
-use linker::Linker;
-use members::{Member, closure};
 use oriole_cubin::{Binding, CalleeSaved, CodeKind, KernelImage, Variable};
+use oriole_pipeline::{LinkedFunction, Target};
+
+use crate::error::ImageError;
+use crate::symbols::ModuleSymbols;
+use facts::LEAST_FOR_CALLS;
+use members::{Member, closure};
+use resolve::Linker;
 use shared::{SharedLayout, Variables};
 use tables::tables;
 

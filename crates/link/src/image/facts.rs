@@ -1,9 +1,12 @@
-//! What is told of an image as a whole, from all of its members.
+//! What the container says of an image as a whole, from all of its members.
+//!
+//! It is apart from `place`, which sees one member at a time. Only sums and orders may enter.
 
-use super::linker::barrier_object_kind;
-use super::members::Member;
 use oriole_cubin::{KernelImage, Mbarrier};
 use oriole_ori::ObjectOperation;
+
+use super::members::Member;
+use super::place::mbarrier_kind;
 
 /// Fewest registers of a thread whose code calls by the convention, or is called so.
 pub const LEAST_FOR_CALLS: u32 = 24;
@@ -17,13 +20,13 @@ pub fn finish(members: &[Member], image: &mut KernelImage) {
     image.exits.sort_unstable();
     image.coop_groups.sort_unstable();
     image.mbarriers.sort_unstable_by_key(|record| record.offset);
-    let initializes = |record: &&Mbarrier| record.kind == barrier_object_kind(ObjectOperation::Initialize);
+    let initializes = |record: &&Mbarrier| record.kind == mbarrier_kind(ObjectOperation::Initialize);
     image.mbarrier_count = image.mbarriers.iter().filter(initializes).count() as u16;
     image.stack_size = Some(deepest_stack(members));
 }
 
 /// Bytes of the deepest call chain without repetition. Recursion and indirect calls may need more: for those the
-/// driver's own stack limit counts, as with the reference.
+/// driver's own stack limit counts, as with ptxas.
 fn deepest_stack(members: &[Member]) -> u32 {
     // 0 = not seen, 1 = on the path, 2 = done; an explicit stack keeps deep chains harmless.
     let mut state = vec![0u8; members.len()];
