@@ -1,4 +1,4 @@
-//! The object of a handle of the linking library: options, and the result of its one text.
+//! The state of a handle of the linking library: options, and the result of the one text that it gets.
 //!
 //! Of that library's input types Oriole accepts one, PTX, which is the one that just-in-time compilers use. All others
 //! are refused with the reason in the error log.
@@ -109,7 +109,7 @@ impl Linker {
         let mut state = State::default();
         let (words, refused) = match words_of(options) {
             Ok(words) => (words, None),
-            Err((code, text)) => {
+            Err(Refusal { code, text }) => {
                 state.errors = text + "\n";
                 (Vec::new(), Some(code))
             }
@@ -199,11 +199,23 @@ impl Linker {
     }
 }
 
-/// The error code and message for options.
-type Refusal = (LinkCode, String);
+/// Options that are wrong.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+struct Refusal {
+    /// The answer of the function.
+    code: LinkCode,
+    /// The line of the error log.
+    text: String,
+}
 
-/// The words for ptxas that the options stand for. The first wrong option is reported, and of several chips the last
-/// counts.
+impl Refusal {
+    fn new(code: LinkCode, text: impl Into<String>) -> Refusal {
+        Refusal { code, text: text.into() }
+    }
+}
+
+/// The words for ptxas that the options stand for. The first option that is wrong is reported, and of several chips the last counts.
 fn words_of(options: &[String]) -> Result<Vec<String>, Refusal> {
     let mut words = Vec::new();
     let mut is_virtual = None;
@@ -230,15 +242,15 @@ fn words_of(options: &[String]) -> Result<Vec<String>, Refusal> {
             Some((Meaning::Nothing, _)) => {}
             Some((Meaning::Refused(reason), _)) => {
                 let text = format!("option {option} is not supported by Oriole: {reason}");
-                return Err((LinkCode::IncompatibleOptions, text));
+                return Err(Refusal::new(LinkCode::IncompatibleOptions, text));
             }
             None => return Err(unrecognized(option)),
         }
     }
     match is_virtual {
         Some(false) => Ok(words),
-        Some(true) => Err((LinkCode::IncompatibleOptions, "ERROR: virtual arch requires -ptx".to_owned())),
-        None => Err((LinkCode::MissingArch, "missing option: -arch=sm_NN".to_owned())),
+        Some(true) => Err(Refusal::new(LinkCode::IncompatibleOptions, "ERROR: virtual arch requires -ptx")),
+        None => Err(Refusal::new(LinkCode::MissingArch, "missing option: -arch=sm_NN")),
     }
 }
 
@@ -249,7 +261,7 @@ fn unknown_effort(value: &str) -> Refusal {
     let text = format!(
         "unsupported value of --Ofast-compile (-Ofc): {value}. Only 0, min, mid, and max are supported."
     );
-    (LinkCode::UnrecognizedOption, text)
+    Refusal::new(LinkCode::UnrecognizedOption, text)
 }
 
 fn unrecognized(option: &str) -> Refusal {
@@ -258,12 +270,12 @@ fn unrecognized(option: &str) -> Refusal {
         Some(level) => format!("unsupported value of -O: {level}. Only 0 and 3 are supported."),
         None => format!("unrecognized option: {option}"),
     };
-    (LinkCode::UnrecognizedOption, text)
+    Refusal::new(LinkCode::UnrecognizedOption, text)
 }
 
 fn missing_value(option: &str) -> Refusal {
     let text = format!("ERROR NVJITLINK_ERROR_UNRECOGNIZED_OPTION: missing option value ({option})");
-    (LinkCode::UnrecognizedOption, text)
+    Refusal::new(LinkCode::UnrecognizedOption, text)
 }
 
 /// Whether `-arch` names a virtual chip. Only its number is checked here; the assembler checks the suffix.
@@ -286,12 +298,12 @@ fn judged(option: &str, name: &str) -> Result<bool, Refusal> {
     let named = format!("compute_{digits}{accelerated}");
     let is_old = target.is_some() && chip.is_none();
     Err(match digits.len() {
-        4.. => (LinkCode::UnsupportedArch, unsupported(option)),
-        _ if is_old => (LinkCode::UnsupportedArch, unsupported(&named)),
+        4.. => Refusal::new(LinkCode::UnsupportedArch, unsupported(option)),
+        _ if is_old => Refusal::new(LinkCode::UnsupportedArch, unsupported(&named)),
         _ => {
             let text =
                 format!("ERROR NVJITLINK_ERROR_UNRECOGNIZED_ARCH: unrecognized architecture ({named})");
-            (LinkCode::UnrecognizedArch, text)
+            Refusal::new(LinkCode::UnrecognizedArch, text)
         }
     })
 }

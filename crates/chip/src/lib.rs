@@ -5,6 +5,7 @@
 //! (start of the parameters) must agree on it. It knows no opcode, no latency and no PTX beyond the names of targets.
 
 mod chips;
+mod choice;
 mod facts;
 mod layout;
 mod limits;
@@ -16,6 +17,7 @@ pub mod texture;
 mod words;
 
 pub use chips::MOST_UNIFORM;
+pub use choice::ChipError;
 pub use layout::{ConstantBank, HEADER_SLOT_BYTES, ParameterWindow, SLOT_BYTES, SMALL_PARAMETER_BYTES};
 pub use limits::Limits;
 pub use matrix::MatrixUnit;

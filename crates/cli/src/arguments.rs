@@ -1,13 +1,17 @@
-//! The command line: what can be asked, with its help. Nothing is done here.
+//! The command line: the commands and their arguments, with their help.
+//!
+//! It is here so that the files of commands take arguments from one place, and none of them from another command. Nothing is done
+//! here.
 
-use crate::cache::CacheArguments;
-use crate::diff::Diff;
-use crate::inspect;
-use crate::lists::{self, List, Listed};
-use crate::view::View;
+mod shared;
+
+use crate::lists::{self, Listed, What};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use oriole_chip::Chip;
+use std::ffi::OsString;
 use std::path::PathBuf;
+
+pub use shared::{CacheArguments, Target, Tuning};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -112,46 +116,6 @@ pub enum Command {
     },
 }
 
-/// Options of every command that compiles.
-#[derive(Args, Debug, Clone, PartialEq, Eq)]
-pub struct Target {
-    /// Chip to compile for [default: the file's `.target`].
-    #[arg(long)]
-    pub arch: Option<String>,
-    /// Options whatever the chip.
-    #[command(flatten)]
-    pub tuning: Tuning,
-}
-
-/// Options of a compile, whatever the chip.
-#[derive(Args, Debug, Clone, PartialEq, Eq)]
-pub struct Tuning {
-    /// Optimization level 0 to 3 [default: 3, or 0 with --device-debug].
-    #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
-    pub level: Option<u8>,
-    /// Contract multiplies and adds into fused multiply-adds.
-    #[arg(long, value_name = "BOOL", default_value = "true", action = clap::ArgAction::Set)]
-    pub fmad: bool,
-    /// Maximum number of registers per thread.
-    #[arg(long, value_name = "N")]
-    pub maxrregcount: Option<u32>,
-    /// Write full debug information, as with `.target debug`; at -O0 only.
-    #[arg(short = 'g', long)]
-    pub device_debug: bool,
-    /// Write line tables even without `.loc` in the source.
-    #[arg(long)]
-    pub generate_line_info: bool,
-    /// Write no debug information.
-    #[arg(long)]
-    pub suppress_debug_info: bool,
-    /// Set a knob; `help` lists them.
-    #[arg(long = "knob", value_name = "NAME=VALUE", value_parser = Listed { word: "help", list: lists::knobs })]
-    pub knobs: Vec<String>,
-    /// Turn optimizations off or checks on, separated by commas: no-uniform, no-licm, verify ...; `help` lists them.
-    #[arg(long = "debug-switch", value_name = "SWITCH", value_delimiter = ',', value_parser = Listed { word: "help", list: lists::switches })]
-    pub switches: Vec<String>,
-}
-
 /// `oriole compile`
 #[derive(Args, Debug)]
 pub struct Compile {
@@ -254,7 +218,7 @@ pub struct Check {
     pub for_codegen: bool,
 }
 
-/// What executes kernels.
+/// A way to execute kernels.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machine {
     /// The PTX interpreter.
@@ -297,6 +261,74 @@ pub struct Run {
     pub json: bool,
 }
 
+/// `oriole view`
+#[derive(Args, Debug)]
+pub struct View {
+    /// PTX file; `-` is standard input.
+    pub input: PathBuf,
+    /// Output file; `-` is standard output [default: the input's name with `.html`].
+    #[arg(short, long)]
+    pub output: Option<PathBuf>,
+    /// Only this kernel, by its symbol or its source name (`foo`, `foo<int>`, `space::foo`); repeatable.
+    #[arg(long = "kernel", value_name = "NAME")]
+    pub kernels: Vec<String>,
+    /// Target and options.
+    #[command(flatten)]
+    pub target: Target,
+    /// Number of threads [default: all processors].
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+}
+
+const DIFF_EXAMPLES: &str = "\
+Examples:
+  oriole diff before.cubin after.cubin
+  oriole diff kernel.ptx -O1 -- -O3
+  oriole diff kernel.ptx -- --maxrregcount 32 --debug-switch no-sched
+  oriole diff kernel.ptx by-ptxas.cubin --html difference.html
+
+Exit status: 0, or 1 with --exit-code if the code differs.";
+
+/// `oriole diff`
+#[derive(Args, Debug)]
+#[command(after_help = DIFF_EXAMPLES)]
+pub struct Diff {
+    /// Cubin or PTX file; `-` is standard input.
+    pub first: PathBuf,
+    /// Cubin or PTX file to compare with [default: the first one, compiled with the options after `--`].
+    pub second: Option<PathBuf>,
+    /// Target and options of PTX files. PTX compared with a cubin is compiled for the cubin's chip unless `--arch` is given.
+    #[command(flatten)]
+    pub target: Target,
+    /// Target and options of the second file, if different.
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub others: Option<Vec<OsString>>,
+    /// Only this kernel, by its symbol or its source name (`foo`, `foo<int>`, `space::foo`); repeatable.
+    #[arg(long = "kernel", value_name = "NAME")]
+    pub kernels: Vec<String>,
+    /// Also compare register numbers, branch targets and control words.
+    #[arg(long)]
+    pub exact: bool,
+    /// Lines of context around differences.
+    #[arg(long, value_name = "LINES", default_value_t = 3, conflicts_with_all = ["html", "json"])]
+    pub context: usize,
+    /// Show all code.
+    #[arg(long, conflicts_with_all = ["context", "html", "json"])]
+    pub all: bool,
+    /// Write an HTML page; `-` is standard output.
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub html: Option<PathBuf>,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub json: bool,
+    /// Exit with status 1 if the code differs.
+    #[arg(long)]
+    pub exit_code: bool,
+    /// Number of threads [default: all processors].
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+}
+
 /// `oriole dis`
 #[derive(Args, Debug)]
 pub struct Dis {
@@ -336,7 +368,7 @@ pub struct Ori {
     /// PTX file; `-` is standard input.
     pub input: PathBuf,
     /// Phase by name or number; `list` lists them.
-    #[arg(long, value_name = "PHASE", value_parser = Listed { word: "list", list: inspect::phases })]
+    #[arg(long, value_name = "PHASE", value_parser = Listed { word: "list", list: lists::phases })]
     pub after: String,
     /// Only this function, by its symbol or its source name (`foo`, `foo<int>`, `space::foo`).
     #[arg(long)]
@@ -434,4 +466,14 @@ pub struct Completions {
 pub struct Man {
     /// Output directory, created if missing; one page per command.
     pub folder: PathBuf,
+}
+
+/// `oriole list`
+#[derive(Args, Debug)]
+pub struct List {
+    /// List to print.
+    pub what: What,
+    /// Also list phases that have nothing to do in compute code.
+    #[arg(long)]
+    pub all: bool,
 }

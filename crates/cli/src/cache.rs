@@ -13,32 +13,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use clap::Args;
 use oriole_store::{Cache, Key, Mode, Store};
 
+use crate::arguments::CacheArguments;
 use crate::files::output::{TEMPORARY, is_temporary};
-
-/// Options of commands that use the content store.
-#[derive(Args, Debug, Clone)]
-pub struct CacheArguments {
-    /// On-disk cache of compiled functions: off, read, write (also stores new entries) or verify (compiles anyway and
-    /// compares).
-    #[arg(long, value_name = "MODE", default_value = "off")]
-    pub cache: Mode,
-    /// Cache directory [default: `oriole` in the user's cache directory].
-    #[arg(long, value_name = "DIR")]
-    pub cache_dir: Option<PathBuf>,
-    /// Maximum size of the cache in MiB.
-    #[arg(long, value_name = "MIB", default_value = "2048")]
-    pub cache_size: u64,
-}
+use crate::session::ArgumentError;
 
 impl CacheArguments {
     /// The cache that is asked for, if any.
     ///
     /// # Errors
-    /// A message: no folder is given and none can be derived.
-    pub fn open(&self) -> Result<Option<Arc<Cache>>, String> {
+    /// No folder is given and none can be derived.
+    pub fn open(&self) -> Result<Option<Arc<Cache>>, ArgumentError> {
         if self.cache == Mode::Off {
             return Ok(None);
         }
@@ -46,7 +32,7 @@ impl CacheArguments {
     }
 }
 
-/// What a cache did, in one line.
+/// The counts of a cache, in one line.
 pub fn summary(cache: &Cache) -> String {
     let counts = cache.counts();
     format!(
@@ -64,7 +50,7 @@ impl CacheArguments {
     ///
     /// # Errors
     /// As [`CacheArguments::open`].
-    pub fn session(&self) -> Result<Arc<Cache>, String> {
+    pub fn session(&self) -> Result<Arc<Cache>, ArgumentError> {
         let disk = match self.cache {
             Mode::Off => None,
             _ => Some(self.disk()?),
@@ -74,9 +60,9 @@ impl CacheArguments {
         Ok(Arc::new(Cache::remembering(MEMORY, disk, mode)))
     }
 
-    fn disk(&self) -> Result<Disk, String> {
+    fn disk(&self) -> Result<Disk, ArgumentError> {
         let folder = self.cache_dir.clone().or_else(default_folder);
-        let folder = folder.ok_or("--cache: there is no user's cache folder here: give --cache-dir")?;
+        let folder = folder.ok_or(ArgumentError::NoCacheFolder)?;
         Ok(Disk::new(folder, self.cache_size.saturating_mul(1 << 20)))
     }
 
@@ -292,7 +278,7 @@ mod tests {
         keep(outside.path().join(&name));
         #[cfg(unix)]
         std::os::unix::fs::symlink(outside.path(), folder.path().join("cd")).unwrap();
-        // What a process of the store left half-written is dropped.
+        // Files that a process of the store left half-written are dropped.
         let left = folder.path().join("ab").join(format!("{TEMPORARY}a1B2c3"));
         fs::write(&left, [7; 5000]).unwrap();
         fs::File::options().append(true).open(&left).unwrap().set_modified(old).unwrap();
@@ -307,7 +293,7 @@ mod tests {
         assert!(!left.exists());
     }
 
-    /// What is no plain file under the name of a value is a miss, and no request waits for it.
+    /// Anything but a plain file under the name of a value is a miss, and no request waits for it.
     #[cfg(unix)]
     #[test]
     fn what_is_no_plain_file_is_a_miss() {

@@ -8,10 +8,11 @@ use crate::hazards;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::progress;
 use crate::render;
-use crate::report;
-use crate::session::{Session, any_chip, known_chip, options, threads_for};
+use crate::session::{self, ArgumentError, once, options, threads_for};
+use oriole::opened::Opened;
 use oriole_chip::Chip;
-use oriole_diagnostics::Diagnostic;
+use oriole_diagnostics::{Diagnostic, counted};
+use oriole_explore::{resource_document, resource_report};
 use oriole_options::Linking;
 use oriole_options::Options;
 use oriole_queries::{Lacking, Progress};
@@ -27,7 +28,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
     }
     let (chip, mut options) = match options(&arguments.target) {
         Ok(read) => read,
-        Err(message) => return misused(&message),
+        Err(message) => return misused(message),
     };
     options.linking = match (arguments.compile_only, arguments.extensible_whole_program) {
         (true, _) => Linking::Relocatable,
@@ -39,7 +40,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
     }
     let cache = match arguments.cache.open() {
         Ok(cache) => cache,
-        Err(message) => return misused(&message),
+        Err(message) => return misused(message),
     };
     let output = match &arguments.output {
         Some(path) => Output::new(path, &arguments.input),
@@ -47,20 +48,18 @@ pub fn compile(arguments: &Compile) -> Outcome {
     };
     let (output, text) = match output.and_then(|output| Ok((output, input::text(&arguments.input)?))) {
         Ok(opened) => opened,
-        Err(message) => return failed(&message),
+        Err(message) => return failed(message),
     };
-    // A report asks for what a compile that is done with it would drop.
+    // A report needs results that a compile would drop otherwise.
     let keep = arguments.verbose || arguments.json;
-    let session = Session::once(&text, chip, &options, keep, cache.clone());
+    let session = once(&text, chip, &options, keep, cache.clone());
     let jobs = jobs(arguments.jobs, &session);
     let compile = |progress: &Progress| {
         oriole_queries::compile_watched(&session.db, session.file, session.config, jobs, progress)
     };
     // A program that reads JSON wants nothing else, wherever it is.
-    let mut compiled = match arguments.json {
-        true => compile(&Progress::default()),
-        false => progress::watched(text.len(), compile),
-    };
+    let mut compiled =
+        if arguments.json { compile(&Progress::default()) } else { progress::watched(text.len(), compile) };
     compiled.diagnostics.splice(0..0, session.replaced.clone());
     if let Some(cubin) = compiled.cubin.as_deref().filter(|_| arguments.check) {
         let found = hazards::diagnostics(&session, &text, cubin);
@@ -75,7 +74,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
     }
     let document = |cubin: Option<&[u8]>| {
         let diagnostics = render::json(&shown, &text, &compiled.diagnostics);
-        print(&format!("{}\n", report::document(&session, &shown, cubin, diagnostics)));
+        print(&format!("{}\n", resource_document(&session::compiled(&session), &shown, cubin, diagnostics)));
     };
     let Some(cubin) = compiled.cubin else {
         if arguments.json {
@@ -84,13 +83,13 @@ pub fn compile(arguments: &Compile) -> Outcome {
         return Outcome::Failed;
     };
     if let Err(message) = output.write(&cubin) {
-        return failed(&message);
+        return failed(message);
     }
     if arguments.json {
         document(Some(&cubin));
     }
     if arguments.verbose {
-        eprint!("{}", report::report(&session, &cubin));
+        eprint!("{}", resource_report(&session::compiled(&session), &cubin));
         if let Some(cache) = &cache {
             eprintln!("{}", cache::summary(cache));
         }
@@ -101,7 +100,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
 }
 
 /// How many threads a compile gets.
-pub fn jobs(asked: Option<usize>, session: &Session) -> usize {
+pub fn jobs(asked: Option<usize>, session: &Opened) -> usize {
     let (db, file) = (&session.db, session.file);
     threads_for(asked, oriole_queries::files::code_units(db, file).len(), file.text(db).len())
 }
@@ -110,21 +109,18 @@ pub fn jobs(asked: Option<usize>, session: &Session) -> usize {
 pub fn check(arguments: &Check) -> Outcome {
     let text = match input::text(&arguments.input) {
         Ok(text) => text,
-        Err(message) => return failed(&message),
+        Err(message) => return failed(message),
     };
-    let chip = match &arguments.arch {
-        None => None,
-        Some(name) => match any_chip(name) {
-            Ok(chip) => Some(chip),
-            Err(message) => return misused(&message),
-        },
+    let chip = match arguments.arch.as_deref().map(Chip::choose_any).transpose() {
+        Ok(chip) => chip,
+        Err(error) => return misused(ArgumentError::from(error)),
     };
     let path = input::shown(&arguments.input);
     if arguments.for_codegen {
         return check_for_codegen(arguments.message_format, &path, &text, chip);
     }
-    let session = Session::looking(&text, chip, &Options::default());
-    let Session { db, file, config, .. } = &session;
+    let session = Opened::looking(&text, chip, &Options::default());
+    let Opened { db, file, config, .. } = &session;
     let diagnostics = match chip {
         None => oriole_queries::diagnostics(db, *file),
         Some(_) => {
@@ -140,23 +136,23 @@ pub fn check(arguments: &Check) -> Outcome {
     verdict(&diagnostics)
 }
 
-/// Checks a text and compiles it for its errors alone: all that the chip or the back end lacks, each kind once.
+/// Checks a text and compiles it for its errors alone: every form that the chip or the back end lacks, each kind once.
 fn check_for_codegen(format: MessageFormat, path: &str, text: &str, chip: Option<Chip>) -> Outcome {
-    let session = Session::looking(text, chip, &Options::default());
+    let session = Opened::looking(text, chip, &Options::default());
     let (db, file, config) = (&session.db, session.file, session.config);
     let (diagnostics, lacking) = oriole_queries::lacking(db, file, config, jobs(None, &session));
     match format {
         MessageFormat::Human => {
             render::to_terminal(path, text, &diagnostics);
-            let first: Vec<Diagnostic> = lacking.iter().map(counted).collect();
+            let first: Vec<Diagnostic> = lacking.iter().map(with_count).collect();
             render::to_terminal(path, text, &first);
             if !lacking.is_empty() {
                 let places: u32 = lacking.iter().map(|lacking| lacking.places).sum();
                 let chip = oriole_queries::configuration::chip_info(db, config);
                 eprintln!(
                     "{path}: {} cannot be compiled for {chip}, in {}",
-                    plural(lacking.len() as u32, "thing"),
-                    plural(places, "place")
+                    counted(lacking.len(), "thing"),
+                    counted(places as usize, "place")
                 );
             }
         }
@@ -177,35 +173,31 @@ fn check_for_codegen(format: MessageFormat, path: &str, text: &str, chip: Option
     if lacking.is_empty() { verdict(&diagnostics) } else { Outcome::Failed }
 }
 
-/// The first place of what cannot be compiled, with the count of all.
-fn counted(lacking: &Lacking) -> Diagnostic {
+/// The first place of a form that cannot be compiled, with the count of all.
+fn with_count(lacking: &Lacking) -> Diagnostic {
     let within = lacking.function.as_deref().filter(|_| lacking.functions > 0);
     let first = lacking.first.clone();
     match within {
         Some(function) if lacking.places > 1 => first.with_help(format!(
             "in {} of {}; this one is in `{function}`",
-            plural(lacking.places, "place"),
-            plural(lacking.functions, "function"),
+            counted(lacking.places as usize, "place"),
+            counted(lacking.functions as usize, "function"),
         )),
         _ => first,
     }
 }
 
-fn plural(count: u32, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
 /// A virtual chip is nothing to compile for: the file is checked as far as the language goes, and nothing is written.
 fn parse_only(arguments: &Compile, number: &str) -> Outcome {
-    let chip = match known_chip(&format!("sm_{number}")) {
+    let chip = match Chip::choose_known(&format!("sm_{number}")) {
         Ok(chip) => chip,
-        Err(message) => return misused(&message),
+        Err(error) => return misused(ArgumentError::from(error)),
     };
     let text = match input::text(&arguments.input) {
         Ok(text) => text,
-        Err(message) => return failed(&message),
+        Err(message) => return failed(message),
     };
-    let session = Session::looking(&text, Some(chip), &Options::default());
+    let session = Opened::looking(&text, Some(chip), &Options::default());
     let diagnostics = oriole_queries::diagnostics_for(&session.db, session.file, session.config);
     render::to_terminal(&input::shown(&arguments.input), &text, &diagnostics);
     verdict(&diagnostics)
@@ -215,20 +207,33 @@ fn verdict(diagnostics: &[Diagnostic]) -> Outcome {
     if diagnostics.iter().any(Diagnostic::is_error) { Outcome::Failed } else { Outcome::Right }
 }
 
-/// Compiles a text for another command; diagnostics go to the terminal.
+/// A text that another command needs compiled has errors.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: {first}")]
+pub struct CompileError {
+    /// The name of the text in messages.
+    file: String,
+    /// The first error.
+    first: String,
+}
+
+/// Compiles a text for another command.
+///
+/// # Errors
+/// The first error of the text.
 pub fn cubin_of(
     path: &Path,
     text: &str,
     chip: Option<Chip>,
     options: &Options,
-) -> Result<triomphe::Arc<Vec<u8>>, String> {
-    let session = Session::once(text, chip, options, false, None);
+) -> Result<triomphe::Arc<Vec<u8>>, CompileError> {
+    let session = once(text, chip, options, false, None);
     let compiled = oriole_queries::compile(&session.db, session.file, session.config, 1);
-    match compiled.cubin {
-        Some(cubin) => Ok(cubin),
-        None => {
-            let first = compiled.diagnostics.iter().find(|diagnostic| diagnostic.is_error());
-            Err(format!("{}: {}", path.display(), first.map_or("no result".to_owned(), ToString::to_string)))
+    compiled.cubin.ok_or_else(|| {
+        let first = compiled.diagnostics.iter().find(|diagnostic| diagnostic.is_error());
+        CompileError {
+            file: path.display().to_string(),
+            first: first.map_or("no result".to_owned(), ToString::to_string),
         }
-    }
+    })
 }

@@ -1,75 +1,27 @@
-//! `oriole diff`: the code of two cubins, or of PTX compiled in two ways, beside each other. What is compared and how it looks is
-//! `oriole-explore`'s.
+//! `oriole diff`: the code of two cubins, or of PTX compiled in two ways, next to each other. `oriole-explore` compares it and
+//! lays it out.
 
-use crate::arguments::Target;
+use crate::arguments::{Diff, Target};
 use crate::compile::jobs;
 use crate::files::input;
 use crate::files::output::Output;
-use crate::names;
+use crate::names::{self, UnclearName};
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::progress;
 use crate::render;
-use crate::session::{Session, options};
+use crate::session::options;
 use crate::view::in_words;
-use clap::{Args, Parser};
+use clap::Parser;
+use oriole::opened::Opened;
 use oriole_chip::Chip;
 use oriole_explore::{Code, Comparison, Manner, Side, comparison_json, comparison_page, comparison_text};
 use oriole_ide::demangle::{self, Unclear};
 use oriole_queries::{Progress, view};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-const EXAMPLES: &str = "\
-Examples:
-  oriole diff before.cubin after.cubin
-  oriole diff kernel.ptx -O1 -- -O3
-  oriole diff kernel.ptx -- --maxrregcount 32 --debug-switch no-sched
-  oriole diff kernel.ptx by-ptxas.cubin --html difference.html
-
-Exit status: 0, or 1 with --exit-code if the code differs.";
-
-/// `oriole diff`
-#[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
-pub struct Diff {
-    /// Cubin or PTX file; `-` is standard input.
-    pub first: PathBuf,
-    /// Cubin or PTX file to compare with [default: the first one, compiled with the options after `--`].
-    pub second: Option<PathBuf>,
-    /// Target and options of PTX files. PTX compared with a cubin is compiled for the cubin's chip unless `--arch` is given.
-    #[command(flatten)]
-    pub target: Target,
-    /// Target and options of the second file, if different.
-    #[arg(last = true, value_name = "OPTIONS")]
-    pub others: Option<Vec<OsString>>,
-    /// Only this kernel, by its symbol or its source name (`foo`, `foo<int>`, `space::foo`); repeatable.
-    #[arg(long = "kernel", value_name = "NAME")]
-    pub kernels: Vec<String>,
-    /// Also compare register numbers, branch targets and control words.
-    #[arg(long)]
-    pub exact: bool,
-    /// Lines of context around differences.
-    #[arg(long, value_name = "LINES", default_value_t = 3, conflicts_with_all = ["html", "json"])]
-    pub context: usize,
-    /// Show all code.
-    #[arg(long, conflicts_with_all = ["context", "html", "json"])]
-    pub all: bool,
-    /// Write an HTML page; `-` is standard output.
-    #[arg(long, value_name = "FILE", conflicts_with = "json")]
-    pub html: Option<PathBuf>,
-    /// Print one JSON document.
-    #[arg(long)]
-    pub json: bool,
-    /// Exit with status 1 if the code differs.
-    #[arg(long)]
-    pub exit_code: bool,
-    /// Number of threads [default: all processors].
-    #[arg(long, value_name = "N")]
-    pub jobs: Option<usize>,
-}
-
-/// What may stand behind `--`.
+/// The options after `--`.
 #[derive(Parser, Debug)]
 #[command(no_binary_name = true, disable_help_flag = true)]
 struct Others {
@@ -95,7 +47,7 @@ pub fn diff(arguments: &Diff) -> Outcome {
     let written = match output {
         Some(output) => output
             .write(comparison_page(&comparison, demangled).as_bytes())
-            .map_or_else(|message| failed(&message), |()| Outcome::Right),
+            .map_or_else(failed, |()| Outcome::Right),
         None if arguments.json => print(&format!("{}\n", comparison_json(&comparison))),
         None => {
             let context = (!arguments.all).then_some(arguments.context);
@@ -114,7 +66,7 @@ fn paths(arguments: &Diff) -> [&Path; 2] {
 fn output(arguments: &Diff) -> Result<Option<Output>, Outcome> {
     let Some(page) = &arguments.html else { return Ok(None) };
     let [first, second] = paths(arguments).map(|input| Output::new(page, input));
-    first.and(second).map(Some).map_err(|message| failed(&message))
+    first.and(second).map(Some).map_err(failed)
 }
 
 fn compared(arguments: &Diff) -> Result<Comparison, Outcome> {
@@ -124,10 +76,10 @@ fn compared(arguments: &Diff) -> Result<Comparison, Outcome> {
     }
     let first = &arguments.target;
     let target = |words: &[OsString]| Others::try_parse_from(words).map(|others| others.target);
-    let plain = target(&[]).map_err(|error| misused(&said(&error)))?;
+    let plain = target(&[]).map_err(|error| misused(said(&error)))?;
     let second = match &arguments.others {
         Some(words) => {
-            let others = target(words).map_err(|error| misused(&said(&error)))?;
+            let others = target(words).map_err(|error| misused(said(&error)))?;
             Target { arch: others.arch.or_else(|| first.arch.clone()), ..others }
         }
         None => first.clone(),
@@ -153,7 +105,7 @@ fn compared(arguments: &Diff) -> Result<Comparison, Outcome> {
         side(arguments, paths[0], one, first, beside[0])?,
         side(arguments, paths[1], other, &second, beside[1])?,
     ];
-    let only = chosen(&sides, &arguments.kernels).map_err(|message| misused(&message))?;
+    let only = chosen(&sides, &arguments.kernels).map_err(misused)?;
     let comparison = Comparison::new(&sides, &only, Manner { exact: arguments.exact });
     if comparison.pairs.is_empty() && comparison.alone.iter().all(Vec::is_empty) {
         return Err(failed("there is no kernel"));
@@ -162,7 +114,7 @@ fn compared(arguments: &Diff) -> Result<Comparison, Outcome> {
 }
 
 /// The symbols of the kernels that are asked for, on either side: one side may lack some.
-fn chosen(sides: &[Side; 2], asked: &[String]) -> Result<Vec<String>, String> {
+fn chosen(sides: &[Side; 2], asked: &[String]) -> Result<Vec<String>, UnclearName> {
     let known = sides
         .each_ref()
         .map(|side| side.code.kernels.iter().map(|kernel| kernel.name.as_str()).collect::<Vec<_>>());
@@ -171,7 +123,7 @@ fn chosen(sides: &[Side; 2], asked: &[String]) -> Result<Vec<String>, String> {
         let found = known.each_ref().map(|names| demangle::meant(names, asked));
         match found {
             [Err(Unclear::Unknown), Err(Unclear::Unknown)] => {
-                return Err(format!("there is no kernel `{asked}`"));
+                return Err(UnclearName::Unknown { what: "kernel", asked: asked.clone() });
             }
             [one, other] => {
                 for (found, known) in [one, other].into_iter().zip(&known) {
@@ -187,7 +139,7 @@ fn chosen(sides: &[Side; 2], asked: &[String]) -> Result<Vec<String>, String> {
     Ok(only)
 }
 
-/// What is wrong with the words behind `--`, without the help that stands below it.
+/// The error of the words after `--`, without the help below it.
 fn said(error: &clap::Error) -> String {
     let text = error.to_string();
     let message = text.lines().next().unwrap_or_default();
@@ -195,16 +147,16 @@ fn said(error: &clap::Error) -> String {
 }
 
 fn read(path: &Path) -> Result<Given, Outcome> {
-    let bytes = input::bytes(path).map_err(|message| failed(&message))?;
+    let bytes = input::bytes(path).map_err(failed)?;
     if bytes.starts_with(b"\x7fELF") {
         let code =
-            Code::read(&bytes).map_err(|message| failed(&format!("{}: {message}", input::shown(path))))?;
+            Code::read(&bytes).map_err(|message| failed(format!("{}: {message}", input::shown(path))))?;
         return Ok(Given::Cubin(code));
     }
-    input::as_text(path, bytes).map(Given::Ptx).map_err(|message| failed(&message))
+    input::as_text(path, bytes).map(Given::Ptx).map_err(failed)
 }
 
-/// A file as one side of the comparison, compiled if it is PTX: for the chip of its options, else for that of the cubin beside it.
+/// A file as one side of the comparison, compiled if it is PTX: for the chip of its options, else for that of the other cubin.
 fn side(
     arguments: &Diff,
     path: &Path,
@@ -217,19 +169,17 @@ fn side(
         Given::Cubin(code) => return Ok(Side { label: shown, code, spills: BTreeMap::new() }),
         Given::Ptx(text) => text,
     };
-    let (chip, options) = options(target).map_err(|message| misused(&message))?;
-    let session = Session::looking(&text, chip.or(beside), &options);
+    let (chip, options) = options(target).map_err(misused)?;
+    let session = Opened::looking(&text, chip.or(beside), &options);
     let (db, file, config) = (&session.db, session.file, session.config);
     let jobs = jobs(arguments.jobs, &session);
     let compile = |progress: &Progress| oriole_queries::compile_watched(db, file, config, jobs, progress);
-    let mut compiled = match arguments.json {
-        true => compile(&Progress::default()),
-        false => progress::watched(text.len(), compile),
-    };
+    let mut compiled =
+        if arguments.json { compile(&Progress::default()) } else { progress::watched(text.len(), compile) };
     compiled.diagnostics.splice(0..0, session.replaced.clone());
     render::to_terminal(&shown, &text, &compiled.diagnostics);
     let Some(cubin) = compiled.cubin else { return Err(Outcome::Failed) };
-    let code = Code::read(&cubin).map_err(|message| failed(&format!("{shown}: {message}")))?;
+    let code = Code::read(&cubin).map_err(|message| failed(format!("{shown}: {message}")))?;
     let spills = view::resources(db, file, config).into_iter();
     Ok(Side {
         label: format!("{shown} {}", in_words(target, &options)),

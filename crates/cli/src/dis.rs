@@ -1,23 +1,50 @@
 //! `oriole dis` and `oriole asm`: cubins as text with control words, and that text back to words.
 
 use crate::arguments::{Asm, Dis};
-use crate::files::input;
 use crate::files::output::Output;
+use crate::files::{FileError, input};
 use crate::names;
 use crate::outcome::{Outcome, failed, print};
 use oriole_chip::Chip;
 use oriole_cubin::Cubin;
-use oriole_explore::{Code, KernelCode, chip_of, code_words, dot};
+use oriole_explore::{Code, CodeError, KernelCode, SourceLines, dot};
+use oriole_ide::{CubinError, chip_of};
 use oriole_sass::{InstructionWord, append_words};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+/// Why a file cannot be shown as code.
+#[derive(Debug, thiserror::Error)]
+pub enum DisError {
+    /// It cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// It is not a cubin whose code can be read.
+    #[error("{file}: {error}")]
+    Code {
+        /// The name of the file.
+        file: String,
+        /// The reason.
+        error: CodeError,
+    },
+}
+
+impl DisError {
+    /// The error of the code of a file.
+    pub fn of<E: Into<CodeError>>(path: &Path) -> impl Fn(E) -> DisError {
+        move |error| DisError::Code { file: path.display().to_string(), error: error.into() }
+    }
+}
+
 /// Reads a cubin, with the chip its code is for.
-pub fn read_cubin(path: &Path) -> Result<(Cubin, Chip), String> {
+///
+/// # Errors
+/// The file cannot be read, or is not a cubin for a known chip.
+pub fn read_cubin(path: &Path) -> Result<(Cubin, Chip), DisError> {
     let bytes = input::bytes(path)?;
-    let cubin = oriole_cubin::read(&bytes).map_err(|error| format!("{}: {error}", path.display()))?;
-    let chip = chip_of(&cubin).map_err(|message| format!("{}: {message}", path.display()))?;
+    let cubin = oriole_cubin::read(&bytes).map_err(CubinError::from).map_err(DisError::of(path))?;
+    let chip = chip_of(&cubin).map_err(DisError::of(path))?;
     Ok((cubin, chip))
 }
 
@@ -28,18 +55,18 @@ pub fn dis(arguments: &Dis) -> Outcome {
     }
     let (cubin, chip) = match read_cubin(&arguments.cubin) {
         Ok(read) => read,
-        Err(message) => return failed(&message),
+        Err(message) => return failed(message),
     };
     let mut text = String::new();
     let mut failures = Vec::new();
-    let places = match arguments.lines.then(|| Places::of(&cubin)).transpose() {
+    let places = match arguments.lines.then(|| SourceLines::of(&cubin)).transpose() {
         Ok(places) => places.unwrap_or_default(),
-        Err(message) => return failed(&format!("{}: {message}", arguments.cubin.display())),
+        Err(message) => return failed(format!("{}: {message}", arguments.cubin.display())),
     };
     for (index, kernel) in cubin.codes().enumerate() {
         if arguments.summary {
             if let Err(message) = summary(chip, kernel, &mut text) {
-                failures.push(message);
+                failures.push(message.to_string());
             }
         } else {
             let write = if arguments.json { json } else { listing };
@@ -48,44 +75,25 @@ pub fn dis(arguments: &Dis) -> Outcome {
     }
     let outcome = print(&text);
     for message in &failures {
-        failed(&format!("{}: {message}", arguments.cubin.display()));
+        failed(format!("{}: {message}", arguments.cubin.display()));
     }
     if failures.is_empty() { outcome } else { Outcome::Failed }
 }
 
 /// Prints the control-flow graph of each kernel and function.
 fn graphs(path: &Path) -> Outcome {
-    let code = input::bytes(path)
-        .and_then(|bytes| Code::read(&bytes).map_err(|message| format!("{}: {message}", path.display())));
-    match code {
+    let code = || -> Result<Code, DisError> { Code::read(&input::bytes(path)?).map_err(DisError::of(path)) };
+    match code() {
         Ok(code) => {
             let graph = |kernel: &KernelCode| dot(kernel, &names::shown(&kernel.name));
             print(&code.kernels.iter().map(graph).collect::<String>())
         }
-        Err(message) => failed(&message),
+        Err(message) => failed(message),
     }
 }
 
-/// The instructions of a kernel without those that only fill it up.
-fn decoded(chip: Chip, kernel: &oriole_cubin::read::Kernel) -> Result<Vec<oriole_sass::Instruction>, String> {
-    let words = &kernel.code[..code_words(chip, &kernel.code)];
-    let decode = |&word: &InstructionWord| {
-        oriole_sass::decode(chip, word).map_err(|error| format!("{}: {error}", kernel.name))
-    };
-    words.iter().map(decode).collect()
-}
-
-fn summary(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -> Result<(), String> {
-    let code = decoded(chip, kernel)?;
-    let word = |offset: u32| chip.words().index(offset) as usize;
-    let tables = kernel.indirect_branches.iter();
-    let tables =
-        tables.map(|branch| (word(branch.offset), branch.targets.iter().copied().map(word).collect()));
-    let function = oriole_schedule::decoded(chip, &code, &tables.collect())
-        .map_err(|error| format!("{}: {error}", kernel.name))?;
-    let figures = oriole_schedule::statistics(&function);
-    let is_local = |op| matches!(op, oriole_sass::Op::STL | oriole_sass::Op::LDL);
-    let local = code.iter().filter(|instruction| is_local(instruction.op)).count();
+fn summary(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -> Result<(), CodeError> {
+    let (figures, local) = oriole_explore::figures(chip, kernel)?;
     let _ = writeln!(
         text,
         "{} instructions {} registers {} frame {} cycles {} weighted {} local {local}",
@@ -99,42 +107,11 @@ fn summary(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -
     Ok(())
 }
 
-/// The places in the source at which code of kernels begins, by address.
-#[derive(Default)]
-struct Places(Vec<BTreeMap<u64, String>>);
-
-impl Places {
-    /// What the line table of a cubin tells.
-    fn of(cubin: &Cubin) -> Result<Places, String> {
-        let mut places = Places(vec![BTreeMap::new(); cubin.codes().count()]);
-        let Some(table) = cubin.section(".debug_line") else { return Ok(places) };
-        let start = |relocation: &oriole_cubin::read::Relocation| {
-            let symbol = cubin.symbols.get(relocation.symbol)?;
-            let kernel = cubin.codes().position(|kernel| kernel.text == symbol.section)?;
-            Some((relocation.offset, kernel, symbol.value.wrapping_add_signed(relocation.addend)))
-        };
-        let starts: Vec<_> = table.relocations.iter().filter_map(start).collect();
-        let rows = oriole_debug_info::read_line_table(&table.data, &starts)
-            .map_err(|error| format!("the line table cannot be read: {error}"))?;
-        for row in rows {
-            if let Some(kernel) = places.0.get_mut(row.code) {
-                kernel.insert(row.address, format!("{}:{}", row.file, row.line));
-            }
-        }
-        Ok(places)
-    }
-
-    fn of_kernel(&self, index: usize) -> &BTreeMap<u64, String> {
-        static NONE: BTreeMap<u64, String> = BTreeMap::new();
-        self.0.get(index).unwrap_or(&NONE)
-    }
-}
-
 /// How a word is written that no form takes, in listings and for `asm`.
 const RAW_WORD: &str = ".word 0x";
 
 /// The text of each word of a kernel with its address and instruction. A word that cannot be read is written as a
-/// number and named among the failures; the words behind it are read all the same.
+/// number and named among the failures; the words after it are read all the same.
 fn lines<'a>(
     chip: Chip,
     kernel: &'a oriole_cubin::read::Kernel,
@@ -212,11 +189,11 @@ pub fn asm(arguments: &Asm) -> Outcome {
     let output = arguments.output.as_ref().map(|path| Output::new(path, &arguments.input)).transpose();
     let (output, text) = match output.and_then(|output| Ok((output, input::text(&arguments.input)?))) {
         Ok(opened) => opened,
-        Err(message) => return failed(&message),
+        Err(message) => return failed(message),
     };
     let chip = match arguments.arch.parse::<Chip>() {
         Ok(chip) => chip,
-        Err(error) => return crate::outcome::misused(&error.to_string()),
+        Err(error) => return crate::outcome::misused(error),
     };
     let mut words = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -229,7 +206,7 @@ pub fn asm(arguments: &Asm) -> Outcome {
             match InstructionWord::from_str_radix(digits, 16) {
                 Ok(word) => words.push(word),
                 Err(error) => {
-                    return failed(&format!("{}:{}: {error}", arguments.input.display(), number + 1));
+                    return failed(format!("{}:{}: {error}", arguments.input.display(), number + 1));
                 }
             }
             continue;
@@ -240,7 +217,7 @@ pub fn asm(arguments: &Asm) -> Outcome {
         match word {
             Ok(word) => words.push(word),
             Err(message) => {
-                return failed(&format!("{}:{}: {message}", arguments.input.display(), number + 1));
+                return failed(format!("{}:{}: {message}", arguments.input.display(), number + 1));
             }
         }
     }
@@ -250,7 +227,7 @@ pub fn asm(arguments: &Asm) -> Outcome {
             append_words(chip.words(), &words, &mut bytes);
             match output.write(&bytes) {
                 Ok(()) => Outcome::Right,
-                Err(message) => failed(&message),
+                Err(message) => failed(message),
             }
         }
         None => {

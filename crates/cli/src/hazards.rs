@@ -1,13 +1,13 @@
 //! `--check`: the static check of the code that was just made, by tables and rules that the compiler has no part in.
 
 use crate::names;
-use crate::session::Session;
+use oriole::opened::Opened;
 use oriole_cubin::Cubin;
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_queries::files;
 
-/// What is wrong with the code of a compiled text: an error for each hazard, at the name of the kernel or the function.
-pub fn diagnostics(session: &Session, text: &str, cubin: &[u8]) -> Vec<Diagnostic> {
+/// The errors of the code of a compiled text: one for each hazard, at the name of the kernel or the function.
+pub fn diagnostics(session: &Opened, text: &str, cubin: &[u8]) -> Vec<Diagnostic> {
     let cubin = match oriole_cubin::read(cubin) {
         Ok(cubin) => cubin,
         Err(error) => {
@@ -43,22 +43,32 @@ fn word(text: &str, name: &str) -> Option<usize> {
     text.match_indices(name).map(|(at, _)| at).find(alone)
 }
 
-/// Says the first of what is wrong, for a command that wants no more.
+/// The hazards of a cubin.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("error[{}]: {count} hazards, the first: {first}", Code::Hazard)]
+pub struct HazardError {
+    /// How many there are.
+    count: usize,
+    /// The first one.
+    first: String,
+}
+
+/// Checks that there is no hazard, for a command that needs no list.
 ///
 /// # Errors
-/// It, if there is something.
-pub fn none(cubin: &Cubin) -> Result<(), String> {
+/// The first hazard, if there is one.
+pub fn none(cubin: &Cubin) -> Result<(), HazardError> {
     let hazards = oriole_simulate::lint(cubin);
     match hazards.first() {
         None => Ok(()),
-        Some(first) => Err(format!("error[{}]: {} hazards, the first: {first}", Code::Hazard, hazards.len())),
+        Some(first) => Err(HazardError { count: hazards.len(), first: first.to_string() }),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{diagnostics, none};
-    use crate::session::Session;
+    use crate::session::once;
     use oriole_diagnostics::Code;
     use oriole_options::Options;
 
@@ -92,7 +102,7 @@ mod tests {
 
     #[test]
     fn hazards_are_errors_at_the_name_of_the_kernel() {
-        let session = Session::once(TEXT, None, &Options::default(), true, None);
+        let session = once(TEXT, None, &Options::default(), true, None);
         let compiled = oriole_queries::compile(&session.db, session.file, session.config, 1);
         let right = compiled.cubin.expect("it compiles");
         assert_eq!(diagnostics(&session, TEXT, &right), []);
@@ -105,7 +115,7 @@ mod tests {
             assert_eq!(&TEXT[at..at + hazard.span.len as usize], "scale");
             assert!(hazard.is_error() && hazard.code == Code::Hazard, "{hazard}");
         }
-        let told = none(&oriole_cubin::read(&wrong).expect("a cubin")).expect_err("a hazard");
+        let told = none(&oriole_cubin::read(&wrong).expect("a cubin")).expect_err("a hazard").to_string();
         assert!(told.starts_with("error[oriole::hazard]: "), "{told}");
     }
 }

@@ -1,9 +1,10 @@
-//! Launch records: which kernel to run on which buffers, and what must come out. One JSON object, or one a line.
+//! Launch records: which kernel to run on which buffers, and the expected results. One JSON object, or one a line.
 //!
-//! Nothing here runs a kernel; the two machines take the plain [`Launch`].
+//! Nothing here runs a kernel; interpreter and simulator take the plain [`Launch`].
 
 mod compare;
 mod elements;
+mod error;
 #[cfg(test)]
 mod schema;
 mod texture;
@@ -14,6 +15,7 @@ pub use compare::Expectation;
 use compare::{Rule, Tolerance};
 pub use elements::Element;
 use elements::{Fill, Iota, Random};
+pub use error::RecordError;
 use oriole_chip::texture::Opaque;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -48,7 +50,7 @@ struct Record {
     /// Textures, samplers and surfaces of the module, by name.
     #[serde(default)]
     bind: BTreeMap<String, Argument>,
-    /// What buffers and surfaces must hold afterwards, by number of the argument.
+    /// Expected contents of buffers and surfaces, by number of the argument.
     #[serde(default)]
     expect: BTreeMap<String, Contents>,
     /// Type and tolerance of expectations in bytes, by number of the argument.
@@ -79,7 +81,7 @@ enum Argument {
     Sampler(texture::Sampling),
 }
 
-/// What a buffer holds, before a launch or after it: bytes, or elements of a type, one by one or by a rule.
+/// The contents of a buffer, before a launch or after it: bytes, or elements of a type, one by one or by a rule.
 #[derive(Deserialize, Debug)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -150,7 +152,7 @@ pub struct Launch {
     pub arguments: Vec<Value>,
     /// Textures, samplers and surfaces of the module, by name.
     pub bindings: Vec<(String, Opaque)>,
-    /// What is expected, by argument.
+    /// Expectations, by argument.
     pub expect: BTreeMap<usize, Expectation>,
     /// The types of buffers, by argument, where the record says them.
     pub elements: BTreeMap<usize, Element>,
@@ -186,26 +188,27 @@ const LARGEST_BUFFER: u64 = 1 << 32;
 /// Reads a file of launch records: one JSON object after the other.
 ///
 /// # Errors
-/// A message with the file, the line of the record or of the mistake, and the place in the record.
-pub fn read(path: &Path) -> Result<Vec<Launch>, String> {
+/// The file cannot be read, or a record is wrong: with the file, the line of the record or of the mistake, and the place in the
+/// record.
+pub fn read(path: &Path) -> Result<Vec<Launch>, RecordError> {
     let text = input::text(path)?;
     let folder = output::folder(path);
-    let place = |line: usize, error: String| format!("{}:{line}: {error}", path.display());
     let mut launches = Vec::new();
     let mut stream = serde_json::Deserializer::from_str(&text).into_iter::<IgnoredAny>();
     let (mut before, mut line) = (0, 1);
     while let Some(next) = stream.next() {
-        next.map_err(|error| place(error.line(), without_place(&error)))?;
+        next.map_err(|error| without_place(&error).in_line(path, error.line()))?;
         let whole = &text[before..stream.byte_offset()];
         before = stream.byte_offset();
         let record = whole.trim_start();
         line += newlines(&whole[..whole.len() - record.len()]);
-        let read = parse(record).map_err(|(inside, error)| place(line + inside - 1, error))?;
-        launches.push(resolve(read, folder, launches.len()).map_err(|error| place(line, error))?);
+        let read = parse(record).map_err(|(inside, error)| error.in_line(path, line + inside - 1))?;
+        let launch = resolve(read, folder, launches.len()).map_err(|error| error.in_line(path, line))?;
+        launches.push(launch);
         line += newlines(record);
     }
     if launches.is_empty() {
-        return Err(format!("{}: no launch record", path.display()));
+        return Err(RecordError::Rule("no launch record").at(path.display()));
     }
     Ok(launches)
 }
@@ -215,45 +218,44 @@ fn newlines(text: &str) -> usize {
 }
 
 /// A record, or the line in it that is wrong, with the path of the field and why.
-fn parse(text: &str) -> Result<Record, (usize, String)> {
+fn parse(text: &str) -> Result<Record, (usize, RecordError)> {
     serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(text)).map_err(|error| {
         let message = without_place(error.inner());
         let message = match error.path().to_string().as_str() {
             "." => message,
-            path => format!("{path}: {message}"),
+            path => message.at(path),
         };
         (error.inner().line(), message)
     })
 }
 
-fn without_place(error: &serde_json::Error) -> String {
+fn without_place(error: &serde_json::Error) -> RecordError {
     let message = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
-    message.strip_suffix(&place).map_or(message.clone(), str::to_owned)
+    RecordError::Json(message.strip_suffix(&place).map_or(message.clone(), str::to_owned))
 }
 
 impl Contents {
     /// The bytes, or what is wrong, with its place.
-    fn bytes(&self, place: &str) -> Result<Vec<u8>, String> {
+    fn bytes(&self, place: &str) -> Result<Vec<u8>, RecordError> {
         let Contents { bytes_hex, len, element, values, fill, iota, random, tolerance: _ } = self;
         let at = |field: &str| {
             let place = format!("{place}.{field}");
-            move |error: String| format!("{place}: {error}")
+            move |error: RecordError| error.at(place)
         };
         match (element, bytes_hex, len, values, fill, iota, random) {
             (None, Some(hex), None, None, None, None, None) => decode(hex).map_err(at("bytes_hex")),
             (None, None, &Some(len), None, fill, None, None) => {
                 if len > LARGEST_BUFFER {
-                    let error = format!("a buffer of {len} bytes is larger than {LARGEST_BUFFER}");
-                    return Err(at("len")(error));
+                    return Err(at("len")(RecordError::LargeBuffer(len)));
                 }
                 let byte = match fill {
                     None => 0,
                     Some(value) => {
                         value.as_u64().and_then(|value| u8::try_from(value).ok()).ok_or_else(|| {
-                            at("fill")(
-                                "beside `len` it is a byte; beside `type`, a value and a count".to_owned(),
-                            )
+                            at("fill")(RecordError::Rule(
+                                "beside `len` it is a byte; beside `type`, a value and a count",
+                            ))
                         })?
                     }
                 };
@@ -267,7 +269,7 @@ impl Contents {
                 Ok(bytes)
             }
             (Some(element), None, None, None, Some(fill), None, None) => {
-                let fill = Fill::deserialize(fill).map_err(|error| at("fill")(error.to_string()))?;
+                let fill = Fill::deserialize(fill).map_err(|error| at("fill")(RecordError::Json(error.to_string())))?;
                 element.fill(&fill).map_err(at("fill"))
             }
             (Some(element), None, None, None, None, Some(iota), None) => {
@@ -276,16 +278,17 @@ impl Contents {
             (Some(element), None, None, None, None, None, Some(random)) => {
                 element.random(random).map_err(at("random"))
             }
-            _ => Err(format!(
-                "{place}: give `bytes_hex`, or `len` with `fill`, or `type` with one of `values`, `fill`, `iota` and `random`"
-            )),
+            _ => Err(RecordError::Rule(
+                "give `bytes_hex`, or `len` with `fill`, or `type` with one of `values`, `fill`, `iota` and `random`",
+            )
+            .at(place)),
         }
     }
 }
 
-fn resolve(record: Record, folder: &Path, index: usize) -> Result<Launch, String> {
+fn resolve(record: Record, folder: &Path, index: usize) -> Result<Launch, RecordError> {
     let ptx = match (record.ptx, record.ptx_text) {
-        (Some(_), Some(_)) => return Err("give `ptx` or `ptx_text`, not both".to_owned()),
+        (Some(_), Some(_)) => return Err(RecordError::Rule("give `ptx` or `ptx_text`, not both")),
         (Some(path), None) => {
             let path = folder.join(path);
             let text = input::text(&path)?;
@@ -297,75 +300,28 @@ fn resolve(record: Record, folder: &Path, index: usize) -> Result<Launch, String
     let mut arguments = Vec::new();
     let mut elements = BTreeMap::new();
     for (number, argument) in record.args.into_iter().enumerate() {
-        let place = |field: &str| {
-            let place = format!("args[{number}].{field}");
-            move |error: String| format!("{place}: {error}")
-        };
-        let no_buffer = |of: usize| format!("alias {of} names no earlier buffer");
-        arguments.push(match argument {
-            Argument::Buffer(contents) => {
-                let at = format!("args[{number}].buffer");
-                if contents.tolerance.is_some() {
-                    return Err(format!("{at}.tolerance: only what is expected has one"));
-                }
-                elements.extend(contents.element.map(|element| (number, element)));
-                Value::Buffer(contents.bytes(&at)?)
-            }
-            Argument::Scalar(Scalar { element, value }) => {
-                Value::Scalar(element.encode(&value).map_err(place("scalar.value"))?)
-            }
-            Argument::Alias(of) => match arguments.get(of) {
-                Some(Value::Buffer(_)) => Value::Alias(of),
-                _ => return Err(place("alias")(no_buffer(of))),
-            },
-            Argument::TensorMap(map) => match arguments.get(map.alias) {
-                Some(Value::Buffer(_)) => Value::Map(map.alias, map.encode().map_err(place("tensor_map"))?),
-                _ => return Err(place("tensor_map.alias")(no_buffer(map.alias))),
-            },
-            object => {
-                Value::Object(texture::object(object).map_err(|error| format!("args[{number}]: {error}"))?)
-            }
-        });
+        if let Argument::Buffer(Contents { element: Some(element), .. }) = &argument {
+            elements.insert(number, *element);
+        }
+        arguments.push(value(number, argument, &arguments)?);
     }
     let bindings = record.bind.into_iter().map(|(name, object)| {
-        let object = texture::object(object).map_err(|error| format!("bind.{name}: {error}"))?;
+        let object = texture::object(object).map_err(|error| error.at(format_args!("bind.{name}")))?;
         Ok((name, object))
     });
-    let bindings = bindings.collect::<Result<_, String>>()?;
+    let bindings = bindings.collect::<Result<_, RecordError>>()?;
     let mut expect = BTreeMap::new();
     for (key, contents) in record.expect {
-        let place = format!("expect.{key}");
-        let number = argument(&key, &arguments).map_err(|error| format!("{place}: {error}"))?;
-        let bytes = contents.bytes(&place)?;
-        if let Some(Value::Buffer(buffer)) = arguments.get(number)
-            && buffer.len() != bytes.len()
-        {
-            return Err(format!("{place}: {} bytes, and the buffer has {}", bytes.len(), buffer.len()));
-        }
-        let rule = match (contents.element, contents.tolerance) {
-            (None, Some(_)) => return Err(format!("{place}.tolerance: only elements of a type have one")),
-            (None, None) => Rule::Bits,
-            (Some(_), None) => Rule::Values,
-            (Some(_), Some(tolerance)) => Rule::Within(tolerance),
-        };
-        let element = contents.element.or(elements.get(&number).copied());
-        let expectation = Expectation { bytes, element, rule };
-        expectation.check().map_err(|error| format!("{place}: {error}"))?;
-        elements.extend(element.map(|element| (number, element)));
+        let number = argument(&key, &arguments).map_err(|error| error.at(format_args!("expect.{key}")))?;
+        let expectation = expectation(&key, contents, &arguments[number], elements.get(&number).copied())?;
+        elements.extend(expectation.element.map(|element| (number, element)));
         expect.insert(number, expectation);
     }
-    for (key, Comparison { element, ulp, abs, rel }) in record.compare {
-        let at = |error: &str| format!("compare.{key}: {error}");
-        let number = argument(&key, &arguments).map_err(|error| at(&error))?;
-        let Some(expectation) = expect.get_mut(&number) else {
-            return Err(at("nothing is expected of this argument"));
-        };
-        if expectation.rule != Rule::Bits {
-            return Err(at("the expectation has a type; its tolerance stands beside it"));
-        }
-        expectation.element = Some(element);
-        expectation.rule = Rule::Within(Tolerance { ulp, abs, rel });
-        expectation.check().map_err(|error| at(&error))?;
+    for (key, comparison) in record.compare {
+        let element = comparison.element;
+        let number = argument(&key, &arguments)
+            .and_then(|number| loosen(expect.get_mut(&number), comparison).map(|()| number))
+            .map_err(|error| error.at(format_args!("compare.{key}")))?;
         elements.insert(number, element);
     }
     Ok(Launch {
@@ -383,24 +339,97 @@ fn resolve(record: Record, folder: &Path, index: usize) -> Result<Launch, String
     })
 }
 
-/// The argument that a key names, which must be one that holds bytes.
-fn argument(key: &str, arguments: &[Value]) -> Result<usize, String> {
-    let holds = |value: &Value| matches!(value, Value::Buffer(_) | Value::Object(Opaque::Surface(_)));
-    let number = key.parse::<usize>().ok().filter(|&number| arguments.get(number).is_some_and(holds));
-    number.ok_or_else(|| format!("`{key}` names no argument that is a buffer or a surface"))
+/// The value of an argument; `before` are those before it.
+fn value(number: usize, argument: Argument, before: &[Value]) -> Result<Value, RecordError> {
+    let place = |field: &str| {
+        let place = format!("args[{number}].{field}");
+        move |error: RecordError| error.at(place)
+    };
+    Ok(match argument {
+        Argument::Buffer(contents) => {
+            if contents.tolerance.is_some() {
+                return Err(place("buffer.tolerance")(RecordError::Rule("only what is expected has one")));
+            }
+            Value::Buffer(contents.bytes(&format!("args[{number}].buffer"))?)
+        }
+        Argument::Scalar(Scalar { element, value }) => {
+            Value::Scalar(element.encode(&value).map_err(place("scalar.value"))?)
+        }
+        Argument::Alias(of) => match before.get(of) {
+            Some(Value::Buffer(_)) => Value::Alias(of),
+            _ => return Err(place("alias")(RecordError::NoBuffer(of))),
+        },
+        Argument::TensorMap(map) => match before.get(map.alias) {
+            Some(Value::Buffer(_)) => {
+                let bytes = map.encode().map_err(RecordError::from).map_err(place("tensor_map"))?;
+                Value::Map(map.alias, bytes)
+            }
+            _ => return Err(place("tensor_map.alias")(RecordError::NoBuffer(map.alias))),
+        },
+        object => {
+            Value::Object(texture::object(object).map_err(|error| error.at(format_args!("args[{number}]")))?)
+        }
+    })
 }
 
-fn decode(hex: &str) -> Result<Vec<u8>, String> {
+/// The expectation of an argument; `known` is its type, if the argument says it.
+fn expectation(
+    key: &str,
+    contents: Contents,
+    argument: &Value,
+    known: Option<Element>,
+) -> Result<Expectation, RecordError> {
+    let place = format!("expect.{key}");
+    let bytes = contents.bytes(&place)?;
+    if let Value::Buffer(buffer) = argument
+        && buffer.len() != bytes.len()
+    {
+        return Err(RecordError::Size { expected: bytes.len(), held: buffer.len() }.at(place));
+    }
+    let rule = match (contents.element, contents.tolerance) {
+        (None, Some(_)) => {
+            let rule = RecordError::Rule("only elements of a type have one");
+            return Err(rule.at(format_args!("{place}.tolerance")));
+        }
+        (None, None) => Rule::Bits,
+        (Some(_), None) => Rule::Values,
+        (Some(_), Some(tolerance)) => Rule::Within(tolerance),
+    };
+    let expectation = Expectation { bytes, element: contents.element.or(known), rule };
+    expectation.check().map_err(|error| error.at(place))?;
+    Ok(expectation)
+}
+
+/// Gives an expectation in bytes a type and a tolerance.
+fn loosen(expectation: Option<&mut Expectation>, comparison: Comparison) -> Result<(), RecordError> {
+    let expectation = expectation.ok_or(RecordError::Rule("nothing is expected of this argument"))?;
+    if expectation.rule != Rule::Bits {
+        return Err(RecordError::Rule("the expectation has a type; its tolerance stands beside it"));
+    }
+    let Comparison { element, ulp, abs, rel } = comparison;
+    expectation.element = Some(element);
+    expectation.rule = Rule::Within(Tolerance { ulp, abs, rel });
+    expectation.check()
+}
+
+/// The argument that a key names, which must be one that holds bytes.
+fn argument(key: &str, arguments: &[Value]) -> Result<usize, RecordError> {
+    let holds = |value: &Value| matches!(value, Value::Buffer(_) | Value::Object(Opaque::Surface(_)));
+    let number = key.parse::<usize>().ok().filter(|&number| arguments.get(number).is_some_and(holds));
+    number.ok_or_else(|| RecordError::NoArgument(key.to_owned()))
+}
+
+fn decode(hex: &str) -> Result<Vec<u8>, RecordError> {
     let digits = hex.as_bytes();
     if !digits.len().is_multiple_of(2) {
-        return Err("odd number of hex digits".to_owned());
+        return Err(RecordError::Rule("odd number of hex digits"));
     }
     let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
     digits
         .chunks_exact(2)
         .map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?))
         .collect::<Option<Vec<u8>>>()
-        .ok_or_else(|| "not a hex digit".to_owned())
+        .ok_or(RecordError::Rule("not a hex digit"))
 }
 
 /// Lower-case hex of bytes.

@@ -2,25 +2,15 @@
 //!
 //! It is here so that a list is the same wherever it is asked for. What is listed is known elsewhere.
 
-use crate::inspect;
 use crate::outcome::{Outcome, print};
+use clap::ValueEnum;
 use clap::builder::{StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Args, ValueEnum};
 use oriole_chip::Chip;
 use oriole_diagnostics::Code;
+use oriole_explore::phase_list;
 use oriole_options::{KNOBS, Knob, KnobKind, Value};
 use std::ffi::OsStr;
-
-/// `oriole list`
-#[derive(Args, Debug)]
-pub struct List {
-    /// List to print.
-    pub what: What,
-    /// Also list phases that have nothing to do in compute code.
-    #[arg(long)]
-    pub all: bool,
-}
 
 /// The lists.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +27,10 @@ pub enum What {
     Chips,
 }
 
-/// Runs `oriole list`.
-pub fn list(arguments: &List) -> Outcome {
-    print(&match arguments.what {
-        What::Phases => inspect::phase_list(arguments.all),
+/// Prints a list; with `all` also phases that have nothing to do in compute code.
+pub fn list(what: What, all: bool) -> Outcome {
+    print(&match what {
+        What::Phases => phase_list(all),
         What::Switches => switches(),
         What::Knobs => knobs(),
         What::Codes => codes(),
@@ -89,6 +79,11 @@ pub fn knobs() -> String {
 /// The knobs that are switches: those of yes or no whose default is no.
 pub fn switches() -> String {
     KNOBS.iter().filter(|knob| knob.default == Value::Bool(false)).map(line).collect()
+}
+
+/// The phases that have something to do in compute code, a line each.
+pub fn phases() -> String {
+    phase_list(false)
 }
 
 /// The codes of diagnostics, a line each.

@@ -1,15 +1,15 @@
-//! `oriole lsp`: the language server over standard streams or a socket, and the world that it may ask.
+//! `oriole lsp`: the language server over standard streams or a socket, and the files and programs that it may use.
 
 use crate::arguments::Lsp;
 use crate::outcome::{Outcome, failed};
 use oriole_lsp::transport::{self, IoThreads};
-use oriole_lsp::{Connection, End, Environment, Ptxas};
+use oriole_lsp::{Connection, End, Environment, Ptxas, PtxasError, ServeError};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-/// What the system says of a process that is not there: `ESRCH`, and on Windows a parameter that is not right.
+/// The error of the system for a process that does not exist: `ESRCH`, and on Windows a wrong parameter.
 const NO_SUCH_PROCESS: i32 = if cfg!(windows) { 87 } else { 3 };
 
 /// The file system, processes, and an installed `ptxas`.
@@ -36,24 +36,43 @@ impl Environment for Machine {
         }
     }
 
-    fn ptxas(&self, text: &str, chip: &str) -> Result<Ptxas, String> {
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    fn ptxas(&self, text: &str, chip: &str) -> Result<Ptxas, PtxasError> {
+        let folder = tempfile::tempdir()?;
         let (input, output) = (folder.path().join("kernel.ptx"), folder.path().join("kernel.cubin"));
-        std::fs::write(&input, text).map_err(|error| error.to_string())?;
+        std::fs::write(&input, text)?;
         let result = Command::new("ptxas")
             .args(["-v", &format!("-arch={chip}")])
             .arg(&input)
             .arg("-o")
             .arg(&output)
             .output()
-            .map_err(|error| format!("`ptxas` cannot be started: {error}"))?;
+            .map_err(PtxasError::Start)?;
         let report = String::from_utf8_lossy(&result.stderr).into_owned();
         if !result.status.success() {
             return Ok(Ptxas::Refused(report));
         }
-        let cubin = std::fs::read(&output).map_err(|error| error.to_string())?;
+        let cubin = std::fs::read(&output)?;
         Ok(Ptxas::Made { cubin, report })
     }
+}
+
+/// Why no client is served any more.
+#[derive(Debug, thiserror::Error)]
+enum LspError {
+    /// A port or an address cannot be used.
+    #[error("{place}: {error}")]
+    Place {
+        /// The port or the address.
+        place: String,
+        /// The reason.
+        error: std::io::Error,
+    },
+    /// The client's streams failed.
+    #[error(transparent)]
+    Streams(std::io::Error),
+    /// The server ended.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
 }
 
 /// Runs `oriole lsp`.
@@ -67,7 +86,7 @@ pub fn lsp(arguments: &Lsp) -> Outcome {
         (Some(port), _) => listen(port, environment),
         (None, Some(address)) => match transport::connect(address) {
             Ok((connection, threads)) => serve(connection, threads, environment),
-            Err(error) => Err(format!("{address}: {error}")),
+            Err(error) => Err(LspError::Place { place: address.clone(), error }),
         },
         (None, None) => {
             let (connection, threads) = transport::stdio();
@@ -77,7 +96,7 @@ pub fn lsp(arguments: &Lsp) -> Outcome {
     match served {
         Ok(End::Goodbye | End::Disconnected | End::ClientGone) => Outcome::Right,
         Ok(End::Exit) => failed("the client left without `shutdown`"),
-        Err(message) => failed(&message),
+        Err(message) => failed(message),
     }
 }
 
@@ -86,18 +105,18 @@ fn serve(
     connection: Connection,
     threads: IoThreads,
     environment: Arc<dyn Environment>,
-) -> Result<End, String> {
+) -> Result<End, LspError> {
     let end = oriole_lsp::serve(connection, environment)?;
     // The streams of a client that is gone may stay open in other hands: the thread that reads would never end.
     if end != End::ClientGone {
-        threads.join().map_err(|error| error.to_string())?;
+        threads.join().map_err(LspError::Streams)?;
     }
     Ok(end)
 }
 
-/// Waits for one client on a port of this machine. The port that was taken is told, so that 0 may be asked for.
-fn listen(port: u16, environment: Arc<dyn Environment>) -> Result<End, String> {
-    let failed = |error: std::io::Error| format!("port {port}: {error}");
+/// Waits for one client on a port of this computer. The port is printed, so that 0 may be asked for.
+fn listen(port: u16, environment: Arc<dyn Environment>) -> Result<End, LspError> {
+    let failed = |error| LspError::Place { place: format!("port {port}"), error };
     let listener = TcpListener::bind(("127.0.0.1", port)).map_err(failed)?;
     eprintln!("listening on {}", listener.local_addr().map_err(failed)?);
     let (connection, threads) = transport::accept(&listener).map_err(failed)?;

@@ -17,7 +17,6 @@ mod outcome;
 mod progress;
 mod ptxas;
 mod render;
-mod report;
 mod run;
 mod session;
 mod tensor_map;
@@ -55,7 +54,7 @@ fn main() -> ExitCode {
     let serves = matches!(&arguments.command, Command::Lsp(_));
     let tracing = match Tracing::start(timed, arguments.trace.as_deref(), arguments.log.as_deref(), serves) {
         Ok(tracing) => tracing,
-        Err(message) => return misused(&message).into(),
+        Err(message) => return misused(message).into(),
     };
     let outcome = match &arguments.command {
         Command::Compile(arguments) => compile::compile(arguments),
@@ -74,12 +73,12 @@ fn main() -> ExitCode {
         Command::InitShadow(arguments) => ptxas::init_shadow(arguments),
         Command::Completions(arguments) => manual::completions(arguments),
         Command::Man(arguments) => manual::man(arguments),
-        Command::List(arguments) => lists::list(arguments),
+        Command::List(arguments) => lists::list(arguments.what, arguments.all),
         Command::Explain { code } => explain(code.as_deref()),
     };
     match tracing.finish() {
         Ok(()) => outcome::in_the_end(outcome).into(),
-        Err(message) => failed(&message).into(),
+        Err(message) => failed(message).into(),
     }
 }
 
@@ -96,6 +95,6 @@ fn explain(code: Option<&str>) -> Outcome {
     };
     match Code::from_name(code) {
         Some(code) => outcome::print(&format!("{}\n\n{}\n", code.as_str(), code.page())),
-        None => misused(&format!("there is no diagnostic code `{code}`; `oriole explain` lists them")),
+        None => misused(format!("there is no diagnostic code `{code}`; `oriole explain` lists them")),
     }
 }

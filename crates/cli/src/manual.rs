@@ -1,8 +1,9 @@
-//! What shells and `man` are told of the command line: completions and pages, both made of the same description that parses it.
+//! Completions for shells and pages for `man`, both made of the same description that parses the command line.
 //!
 //! It is here so that packages ship what the program itself says; no command is described here.
 
 use crate::arguments::{Arguments, Completions, Man};
+use crate::files::FileError;
 use crate::files::output::Output;
 use crate::outcome::{Outcome, failed, print};
 use clap::CommandFactory;
@@ -20,9 +21,9 @@ pub fn man(arguments: &Man) -> Outcome {
     let mut all = command();
     all.build();
     let written = std::fs::create_dir_all(&arguments.folder)
-        .map_err(|error| format!("{}: {error}", arguments.folder.display()))
+        .map_err(FileError::of(&arguments.folder))
         .and_then(|()| write_pages(&all, &arguments.folder));
-    written.map_or_else(|message| failed(&message), |()| Outcome::Right)
+    written.map_or_else(failed, |()| Outcome::Right)
 }
 
 fn command() -> clap::Command {
@@ -30,13 +31,14 @@ fn command() -> clap::Command {
 }
 
 /// The page of a command and those of the commands below it.
-fn write_pages(command: &clap::Command, folder: &Path) -> Result<(), String> {
+fn write_pages(command: &clap::Command, folder: &Path) -> Result<(), FileError> {
     let page = clap_mangen::Man::new(command.clone())
         .source(concat!("oriole ", env!("CARGO_PKG_VERSION")))
         .manual("Oriole");
     let mut text = Vec::new();
-    page.render(&mut text).map_err(|error| error.to_string())?;
-    Output::anywhere(&folder.join(page.get_filename()))?.write(&text)?;
+    let path = folder.join(page.get_filename());
+    page.render(&mut text).map_err(FileError::of(&path))?;
+    Output::anywhere(&path)?.write(&text)?;
     command
         .get_subcommands()
         .filter(|below| below.get_name() != "help")

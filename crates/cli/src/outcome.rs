@@ -1,6 +1,7 @@
 //! How a command ends, and the few ways in which it may touch standard output.
 
 use crate::names;
+use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub enum Outcome {
     /// All right.
     Right,
-    /// What was asked failed, or a result is wrong: exit status 1.
+    /// The command failed, or a result is wrong: exit status 1.
     Failed,
     /// The question itself is wrong: exit status 2.
     Misused,
@@ -27,14 +28,14 @@ impl From<Outcome> for ExitCode {
 }
 
 /// Says why, and fails.
-pub fn failed(message: &str) -> Outcome {
-    eprintln!("error: {}", names::explained(message));
+pub fn failed(message: impl Display) -> Outcome {
+    eprintln!("error: {}", names::explained(&message.to_string()));
     Outcome::Failed
 }
 
 /// Says why, as bad usage.
-pub fn misused(message: &str) -> Outcome {
-    eprintln!("error: {}", names::explained(message));
+pub fn misused(message: impl Display) -> Outcome {
+    eprintln!("error: {}", names::explained(&message.to_string()));
     Outcome::Misused
 }
 
@@ -47,12 +48,12 @@ pub fn print(text: &str) -> Outcome {
     printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// How a command ends after output was written to standard output with this result. The first failure is told.
+/// How a command ends after output was written to standard output with this result. The first failure is reported.
 pub fn printed(result: std::io::Result<()>) -> Outcome {
     match result {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             if !LOST.swap(true, Ordering::Relaxed) {
-                failed(&format!("standard output: {error}"));
+                failed(format!("standard output: {error}"));
             }
             Outcome::Failed
         }

@@ -1,7 +1,9 @@
 //! `oriole run`: launch records on the PTX interpreter or the SASS simulator.
 
 use crate::arguments::{Machine, Run};
-use crate::hazards;
+use crate::compile::CompileError;
+use crate::dis::DisError;
+use crate::hazards::{self, HazardError};
 use crate::launch::{self, Launch, Value};
 use crate::names;
 use crate::outcome::{Outcome, misused};
@@ -15,7 +17,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a machine gave, whichever it was.
+/// The result of the interpreter or the simulator.
 struct Result {
     /// Bytes of each argument that is a buffer.
     buffers: Vec<Option<Vec<u8>>>,
@@ -41,11 +43,11 @@ impl Result {
 pub fn run(arguments: &Run) -> Outcome {
     let (chip, options) = match session::options(&arguments.target) {
         Ok(read) => read,
-        Err(message) => return misused(&message),
+        Err(message) => return misused(message),
     };
     let launches = match launch::read(&arguments.launches) {
         Ok(launches) => launches,
-        Err(message) => return misused(&message),
+        Err(message) => return misused(message),
     };
     let mut runner =
         Runner { arguments, chip, options, cubins: BTreeMap::new(), outcomes: HashMap::new(), room: ROOM };
@@ -123,7 +125,7 @@ fn print(json: bool, launch: &Launch, result: &Result, complaint: Option<&str>) 
         else {
             continue;
         };
-        // What was expected is known, and what did not change as well.
+        // Expected contents are known, and so are contents that did not change.
         if launch.expect.contains_key(argument) || before == after {
             continue;
         }
@@ -135,10 +137,7 @@ fn print(json: bool, launch: &Launch, result: &Result, complaint: Option<&str>) 
             };
         }
         let count = after.len() / element.bytes();
-        let _ = match count > SHOWN {
-            true => writeln!(lines, " ... ({count} in all)"),
-            false => writeln!(lines),
-        };
+        let _ = if count > SHOWN { writeln!(lines, " ... ({count} in all)") } else { writeln!(lines) };
     }
     crate::outcome::print(&names::explained(&lines));
 }
@@ -147,11 +146,10 @@ fn interpret(launch: &Launch, step_limit: Option<u64>) -> Result {
     let Some(ptx) = &launch.ptx else {
         return Result::failed(launch, "the launch gives no PTX".to_owned());
     };
-    let module = oriole_hir::resolve_module(&ptx.text);
-    if let Some(error) = module.diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
-        return Result::failed(launch, error.to_string());
-    }
-    let program = oriole_interp::Program::from_module(&module);
+    let program = match oriole_interp::Program::of_text(&ptx.text) {
+        Ok(program) => program,
+        Err(error) => return Result::failed(launch, error.to_string()),
+    };
     let arguments = launch.arguments.iter().map(|argument| match argument {
         Value::Buffer(bytes) => oriole_interp::Arg::Buffer(bytes.clone()),
         Value::Scalar(bytes) => oriole_interp::Arg::Scalar(bytes.clone()),
@@ -182,13 +180,36 @@ fn interpret(launch: &Launch, step_limit: Option<u64>) -> Result {
     }
 }
 
+/// Why there is no code to simulate.
+#[derive(Debug, thiserror::Error)]
+enum CodeError {
+    /// The launch names no text, and the command line no cubin.
+    #[error("the launch gives no PTX and there is no --cubin")]
+    NoPtx,
+    /// The text has errors.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// A cubin cannot be read.
+    #[error(transparent)]
+    File(#[from] DisError),
+    /// The compiled code cannot be read back.
+    #[error(transparent)]
+    Cubin(#[from] oriole_cubin::read::ReadError),
+    /// The compiled code has hazards.
+    #[error(transparent)]
+    Hazards(#[from] HazardError),
+}
+
+/// The code of a file, shared by all its launches, or the one reason why there is none.
+type Read = std::result::Result<Arc<oriole_cubin::Cubin>, Arc<CodeError>>;
+
 struct Runner<'a> {
     arguments: &'a Run,
     chip: Option<Chip>,
     options: Options,
     /// Compiled or read cubins by PTX path, so that many launches of one file compile once.
-    cubins: BTreeMap<PathBuf, std::result::Result<Arc<oriole_cubin::Cubin>, String>>,
-    /// Outcomes of launches, by what the machine reads of the code and its chip: of a kernel for several chips many are alike.
+    cubins: BTreeMap<PathBuf, Read>,
+    /// Outcomes of launches, by the parts of the code and its chip that a run depends on: of a kernel for several chips many are alike.
     outcomes: HashMap<Likeness, Vec<(oriole_simulate::Launch, oriole_simulate::Outcome)>>,
     /// Bytes that these may still take.
     room: usize,
@@ -201,7 +222,7 @@ impl Runner<'_> {
     fn simulate(&mut self, launch: &Launch) -> Result {
         let cubin = match self.cubin(launch) {
             Ok(cubin) => cubin,
-            Err(message) => return Result::failed(launch, message),
+            Err(error) => return Result::failed(launch, error.to_string()),
         };
         let arguments = launch.arguments.iter().map(|argument| match argument {
             Value::Buffer(bytes) => oriole_simulate::Argument::Buffer(bytes.clone()),
@@ -268,7 +289,7 @@ impl Runner<'_> {
         outcome
     }
 
-    fn cubin(&mut self, launch: &Launch) -> std::result::Result<Arc<oriole_cubin::Cubin>, String> {
+    fn cubin(&mut self, launch: &Launch) -> Read {
         if let Some(path) = &self.arguments.cubin {
             return self.read(&path.clone());
         }
@@ -279,15 +300,18 @@ impl Runner<'_> {
             return self.read(&folder.join(format!("{name}.cubin")));
         }
         let Some(ptx) = &launch.ptx else {
-            return Err("the launch gives no PTX and there is no --cubin".to_owned());
+            return Err(Arc::new(CodeError::NoPtx));
         };
-        let compile = |path: &Path| {
-            let bytes = crate::compile::cubin_of(path, &ptx.text, self.chip, &self.options)?;
-            let cubin = oriole_cubin::read(&bytes).map_err(|error| error.to_string())?;
-            if self.arguments.check {
-                hazards::none(&cubin)?;
-            }
-            Ok(Arc::new(cubin))
+        let compile = |path: &Path| -> Read {
+            let made = || {
+                let bytes = crate::compile::cubin_of(path, &ptx.text, self.chip, &self.options)?;
+                let cubin = oriole_cubin::read(&bytes)?;
+                if self.arguments.check {
+                    hazards::none(&cubin)?;
+                }
+                Ok(Arc::new(cubin))
+            };
+            made().map_err(Arc::new)
         };
         match &ptx.path {
             None => compile(Path::new(&launch.name)),
@@ -302,11 +326,12 @@ impl Runner<'_> {
         }
     }
 
-    fn read(&mut self, path: &Path) -> std::result::Result<Arc<oriole_cubin::Cubin>, String> {
+    fn read(&mut self, path: &Path) -> Read {
         if let Some(done) = self.cubins.get(path) {
             return done.clone();
         }
-        let done = crate::dis::read_cubin(path).map(|(cubin, _)| Arc::new(cubin));
+        let read = crate::dis::read_cubin(path).map(|(cubin, _)| Arc::new(cubin));
+        let done = read.map_err(|error| Arc::new(error.into()));
         self.cubins.insert(path.to_owned(), done.clone());
         done
     }

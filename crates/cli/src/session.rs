@@ -1,84 +1,73 @@
-//! One database and what a command asked of it: files opened, options read from the command line.
+//! The options of a command line, and the database that they ask for.
+//!
+//! It is here so that every command reads chip and options in the same way. Nothing is compiled or printed here.
 
 use crate::arguments::{Target, Tuning};
-use oriole_chip::{Chip, NameError};
-use oriole_diagnostics::{Code, Diagnostic};
-use oriole_inputs::{Config, Database, SourceFile};
-use oriole_options::{DebugOptions, Linking, Options};
+use crate::names;
+use oriole::opened::Opened;
+use oriole_chip::{Chip, ChipError};
+use oriole_diagnostics::Code;
+use oriole_explore::Compiled;
+use oriole_inputs::Database;
+use oriole_options::{DebugOptions, KnobError, Options};
 use oriole_store::Cache;
 use std::sync::Arc;
 
-/// Chip and options of a command line; no chip if the file's `.target` is to say it.
+/// An argument that is wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum ArgumentError {
+    /// `--arch` names a chip without known encodings.
+    #[error("[{}] --arch: {}", Code::NoEncoding, ChipError::NoEncoding(*.0))]
+    NoEncoding(Chip),
+    /// `--arch` names no chip that can be compiled for.
+    #[error("--arch: {0}")]
+    Chip(ChipError),
+    /// A knob or switch.
+    #[error(transparent)]
+    Option(#[from] KnobError),
+    /// `--knob` without a value.
+    #[error("--knob: `{0}` is not of the form NAME=VALUE")]
+    Knob(String),
+    /// `--cache` without a folder.
+    #[error("--cache: there is no user's cache folder here: give --cache-dir")]
+    NoCacheFolder,
+}
+
+impl From<ChipError> for ArgumentError {
+    fn from(error: ChipError) -> ArgumentError {
+        match error {
+            ChipError::NoEncoding(chip) => ArgumentError::NoEncoding(chip),
+            error => ArgumentError::Chip(error),
+        }
+    }
+}
+
+/// Chip and options of a command line; no chip if the file's `.target` names it.
 ///
 /// # Errors
-/// A message that says which argument is wrong.
-pub fn options(target: &Target) -> Result<(Option<Chip>, Options), String> {
-    let chip = target.arch.as_deref().map(supported_chip).transpose()?;
+/// The argument that is wrong.
+pub fn options(target: &Target) -> Result<(Option<Chip>, Options), ArgumentError> {
+    let chip = target.arch.as_deref().map(Chip::choose_supported).transpose()?;
     Ok((chip, tuned(&target.tuning)?))
 }
 
 /// Chip and options of a command that makes no code: for a chip that no table knows, the tables of another stand in.
 ///
 /// # Errors
-/// A message that says which argument is wrong.
-pub fn options_without_code(target: &Target) -> Result<(Option<Chip>, Options), String> {
-    let unknown = |name: &str| any_chip(name).ok().filter(|chip| chip.stand_in().is_some());
+/// The argument that is wrong.
+pub fn options_without_code(target: &Target) -> Result<(Option<Chip>, Options), ArgumentError> {
+    let unknown = |name: &str| Chip::choose_any(name).ok().filter(|chip| chip.stand_in().is_some());
     match target.arch.as_deref().and_then(unknown) {
         Some(chip) => Ok((Some(chip), tuned(&target.tuning)?)),
         None => options(target),
     }
 }
 
-/// The chip of a name; of one that no table knows, with the tables of the chip that stands in.
-///
-/// # Errors
-/// A message that says what is wrong.
-pub fn any_chip(name: &str) -> Result<Chip, String> {
-    Chip::or_stand_in(name).map_err(|error| match error {
-        NameError::Shape(_) => format!("--arch: {error}"),
-        NameError::Unknown(_) | NameError::Old(_) => {
-            format!("--arch: {error}; {} can be compiled for", supported())
-        }
-    })
-}
-
-/// The chips that can be compiled for, for a message.
-fn supported() -> String {
-    let chips = Chip::all().into_iter().filter(|chip| chip.is_supported());
-    chips.map(|chip| chip.to_string()).collect::<Vec<_>>().join(", ")
-}
-
-/// A chip that has tables of its own.
-///
-/// # Errors
-/// A message that says what is wrong.
-pub fn known_chip(name: &str) -> Result<Chip, String> {
-    let chip = any_chip(name)?;
-    match chip.stand_in() {
-        None => Ok(chip),
-        Some(_) => {
-            Err(format!("[{}] --arch: the instruction encodings are unknown for {chip}", Code::NoEncoding))
-        }
-    }
-}
-
-/// A chip that can be compiled for.
-///
-/// # Errors
-/// A message that says what is wrong.
-pub fn supported_chip(name: &str) -> Result<Chip, String> {
-    let chip = known_chip(name)?;
-    if !chip.is_supported() {
-        return Err(format!("--arch: {chip} is not supported yet: {} are", supported()));
-    }
-    Ok(chip)
-}
-
 /// The options of a command line.
 ///
 /// # Errors
-/// A message that says which argument is wrong.
-pub fn tuned(target: &Tuning) -> Result<Options, String> {
+/// The argument that is wrong.
+pub fn tuned(target: &Tuning) -> Result<Options, ArgumentError> {
     let mut options = Options::default();
     options.level = target.level.unwrap_or(if target.device_debug { 0 } else { options.level });
     options.debug = DebugOptions {
@@ -86,80 +75,39 @@ pub fn tuned(target: &Tuning) -> Result<Options, String> {
         suppressed: target.suppress_debug_info,
         full: target.device_debug,
     };
-    options.set("fmad", if target.fmad { "true" } else { "false" }).map_err(|error| error.to_string())?;
+    options.set("fmad", if target.fmad { "true" } else { "false" })?;
     if let Some(limit) = target.maxrregcount {
-        options.set("maxrregcount", &limit.to_string()).map_err(|error| error.to_string())?;
+        options.set("maxrregcount", &limit.to_string())?;
     }
     for knob in &target.knobs {
-        let (name, value) =
-            knob.split_once('=').ok_or_else(|| format!("--knob: `{knob}` is not of the form NAME=VALUE"))?;
-        options.set(name, value).map_err(|error| error.to_string())?;
+        let (name, value) = knob.split_once('=').ok_or_else(|| ArgumentError::Knob(knob.clone()))?;
+        options.set(name, value)?;
     }
     for switch in target.switches.iter().filter(|switch| !switch.is_empty()) {
-        options.switch_on(switch).map_err(|error| error.to_string())?;
+        options.switch_on(switch)?;
     }
     Ok(options)
 }
 
-/// A database with one file and one configuration.
-pub struct Session {
-    /// The database.
-    pub db: Database,
-    /// The file.
-    pub file: SourceFile,
-    /// The configuration.
-    pub config: Config,
-    /// What is to be told of the chip that was chosen, where nobody asked for one.
-    pub replaced: Option<Diagnostic>,
+/// Opens a text for a command that compiles it once; with `keep` the results of inner stages are kept.
+pub fn once(
+    text: &str,
+    chip: Option<Chip>,
+    options: &Options,
+    keep: bool,
+    cache: Option<Arc<Cache>>,
+) -> Opened {
+    let mut db = if keep { Database::default() } else { Database::once() };
+    if let Some(cache) = cache {
+        db = db.cached(cache);
+    }
+    Opened::within(db, text, chip, options)
 }
 
-impl Session {
-    /// Opens a text for a chip, by default the one that it asks for, with options, for a command that compiles it and is done with
-    /// it; what inner stages give is kept if asked.
-    pub fn once(
-        text: &str,
-        chip: Option<Chip>,
-        options: &Options,
-        keep: bool,
-        cache: Option<Arc<Cache>>,
-    ) -> Session {
-        let mut db = if keep { Database::default() } else { Database::once() };
-        if let Some(cache) = cache {
-            db = db.cached(cache);
-        }
-        Session::with(db, text, chip, options)
-    }
-
-    /// Opens a text to look at it, not to make a program of it: where it leaves functions to a linker, as a part to be linked.
-    pub fn looking(text: &str, chip: Option<Chip>, options: &Options) -> Session {
-        let db = Database::default();
-        let file = SourceFile::open(&db, text);
-        let options = looked_at(&db, file, text, options);
-        Session::of(db, file, chip, &options)
-    }
-
-    fn with(db: Database, text: &str, chip: Option<Chip>, options: &Options) -> Session {
-        let file = SourceFile::open(&db, text);
-        Session::of(db, file, chip, options)
-    }
-
-    fn of(db: Database, file: SourceFile, chip: Option<Chip>, options: &Options) -> Session {
-        let replaced = if chip.is_none() { oriole_queries::replaced_target(&db, file) } else { None };
-        let chip = chip.unwrap_or_else(|| oriole_queries::target_chip(&db, file));
-        let config = Config::create(&db, chip, options);
-        Session { db, file, config, replaced }
-    }
-}
-
-/// The options for code of a file with this text that is only looked at: where it leaves functions to a linker, those of a part to be
-/// linked. Nothing is asked of the database where the text says that it cannot, as that of a file that is known as a whole.
-pub fn looked_at(db: &Database, file: SourceFile, text: &str, options: &Options) -> Options {
-    let mut options = options.clone();
-    let open = || text.contains(".extern") && oriole_queries::leaves_open(db, file);
-    if options.linking == Linking::Whole && open() {
-        options.linking = Linking::Relocatable;
-    }
-    options
+/// An opened text, for a report.
+pub fn compiled(opened: &Opened) -> Compiled<'_> {
+    let &Opened { ref db, file, config, .. } = opened;
+    Compiled { db, file, config, demangle: names::are_demangled() }
 }
 
 /// How many threads a command may use.
@@ -167,13 +115,12 @@ pub fn threads(jobs: Option<usize>) -> usize {
     jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |count| count.get())).max(1)
 }
 
-/// So much text (bytes) there is for each thread at least, which is 20 ms of work. Two threads take up to 6 % more processor time
-/// than one, and builds run a compile on every processor as it is. Texts of 30 to 80 kB were done 3 to 7 ms sooner on two threads,
+/// Least text (bytes) of a thread, which is 20 ms of work. Two threads take up to 6 % more CPU time than one, and builds run a compile on every processor as it is. Texts of 30 to 80 kB were done 3 to 7 ms sooner on two threads,
 /// one of 174 kB 17 ms.
 const TEXT_PER_THREAD: usize = 64 << 10;
 
-/// How many threads compile so many functions in a text of so many bytes, unless somebody asked for a number. Where one is
-/// enough, the number of processors is not even asked for, which takes a dozen system calls.
+/// Threads that compile a number of functions in a text of a number of bytes, unless the command line names a count. Where one is
+/// enough, the number of CPUs is not asked for, which takes a dozen system calls.
 pub fn threads_for(asked: Option<usize>, functions: usize, text: usize) -> usize {
     match (functions, asked, text / TEXT_PER_THREAD) {
         (0 | 1, _, _) | (_, None, 0 | 1) => 1,

@@ -1,7 +1,7 @@
-//! Tensor maps of launch records: what a record says of one, as the 128 bytes that both machines read.
+//! Tensor maps of launch records: the fields of a record as the 128 bytes that interpreter and simulator read.
 //!
-//! The fields are where `tensormap.replace` puts them. How the driver writes what boxes of images need is not known; that is
-//! behind them, for our machines only. On a GPU the driver makes the map (`tools/gpu/run.py`).
+//! The fields are where `tensormap.replace` puts them. The format in which the driver writes the fields of images is not known;
+//! here they come after, for interpreter and simulator only. On a GPU the driver makes the map (`tools/gpu/run.py`).
 
 use serde::Deserialize;
 
@@ -24,7 +24,7 @@ pub struct TensorMap {
     ty: String,
     /// Elements, the fastest dimension first.
     dims: Vec<u64>,
-    /// Bytes from one to the next of the second dimension and those behind.
+    /// Bytes from one to the next of the second dimension and those after it.
     strides: Vec<u64>,
     #[serde(default, rename = "box")]
     extents: Vec<u64>,
@@ -47,7 +47,7 @@ enum Fill {
     Nan,
 }
 
-/// What boxes of an image need.
+/// The fields of an image.
 #[derive(Deserialize, Debug)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -74,34 +74,69 @@ const TYPES: [(&str, u64); 11] = [
     ("bf16", 2),
 ];
 
+/// Why there is no map for a record.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum MapError {
+    /// No tensor has as many dimensions.
+    #[error("a tensor map has 1 to {MOST} dimensions and not {0}")]
+    Dimensions(usize),
+    /// A list that is not as long as the dimensions ask for.
+    #[error("{rank} dimensions need {needed}")]
+    Length {
+        /// Dimensions.
+        rank: usize,
+        /// The list that they need, in words.
+        needed: String,
+    },
+    /// The pixels of an image replace the box.
+    #[error("an `image` takes no `box`")]
+    ImageWithBox,
+    /// No tensor has elements of this type.
+    #[error("`{0}` is no type of a tensor")]
+    Type(String),
+    /// No swizzle has this width.
+    #[error("there is no swizzle of {0} bytes")]
+    Swizzle(u32),
+    /// The field of a stride cannot hold it.
+    #[error("a stride of {0} bytes is not an allowed multiple of 16 below 2^40")]
+    Stride(u64),
+    /// A field of a dimension cannot hold its number.
+    #[error("dimension {0} of a tensor map is out of range")]
+    Range(usize),
+    /// Bounds that do not fit the dimensions.
+    #[error("an `image` has 3 to 5 dimensions, and bounds in all but the first and the last")]
+    Bounds,
+}
+
 impl TensorMap {
     /// The bytes of the map; the number in the first eight counts from the buffer.
     ///
     /// # Errors
-    /// What is wrong with the record.
-    pub fn encode(&self) -> Result<Vec<u8>, String> {
+    /// The record breaks a rule of tensor maps.
+    pub fn encode(&self) -> Result<Vec<u8>, MapError> {
         let rank = self.dims.len();
         if !(1..=MOST).contains(&rank) {
-            return Err(format!("a tensor map has 1 to {MOST} dimensions and not {rank}"));
+            return Err(MapError::Dimensions(rank));
         }
+        let need = |needed: String| MapError::Length { rank, needed };
         if self.strides.len() != rank - 1 {
-            return Err(format!("{rank} dimensions need {} strides", rank - 1));
+            return Err(need(format!("{} strides", rank - 1)));
         }
         let extents = match (&self.image, self.extents.as_slice()) {
             (None, given) if given.len() == rank => given.to_vec(),
             (Some(_), []) => vec![1; rank],
-            (None, _) => return Err(format!("{rank} dimensions need a `box` of {rank}")),
-            (Some(_), _) => return Err("an `image` takes no `box`".to_owned()),
+            (None, _) => return Err(need(format!("a `box` of {rank}"))),
+            (Some(_), _) => return Err(MapError::ImageWithBox),
         };
         let steps = match self.element_strides.as_slice() {
             [] => vec![1; rank],
             given if given.len() == rank => given.to_vec(),
-            _ => return Err(format!("{rank} dimensions need {rank} element strides")),
+            _ => return Err(need(format!("{rank} element strides"))),
         };
         let ty = TYPES.iter().position(|row| row.0 == self.ty);
-        let ty = ty.ok_or_else(|| format!("`{}` is no type of a tensor", self.ty))?;
+        let ty = ty.ok_or_else(|| MapError::Type(self.ty.clone()))?;
         let swizzle = [0, 32, 64, 128].iter().position(|&bytes| bytes == self.swizzle);
-        let swizzle = swizzle.ok_or_else(|| format!("there is no swizzle of {} bytes", self.swizzle))?;
+        let swizzle = swizzle.ok_or(MapError::Swizzle(self.swizzle))?;
         let mut words = [0u32; BYTES / 4];
         words[0] = self.offset as u32;
         words[1] = (self.offset >> 32) as u32;
@@ -109,9 +144,7 @@ impl TensorMap {
         words[2] = (rank as u32 - 1) << 4 | (ty as u32) << 7 | (swizzle as u32) << 13 | fill << 15;
         for (at, stride) in self.strides.iter().enumerate() {
             if !stride.is_multiple_of(16) || stride >> 40 != 0 {
-                return Err(format!(
-                    "a stride of {stride} bytes is not an allowed multiple of 16 below 2^40"
-                ));
+                return Err(MapError::Stride(*stride));
             }
             words[3 + at] = (stride >> 4) as u32;
             words[7] |= ((stride >> 36) as u32) << (4 * at);
@@ -119,7 +152,7 @@ impl TensorMap {
         for at in 0..rank {
             let (size, extent, step) = (self.dims[at], extents[at], steps[at]);
             if !(1..=1 << 32).contains(&size) || !(1..=256).contains(&extent) || !(1..=8).contains(&step) {
-                return Err(format!("dimension {at} of a tensor map is out of range"));
+                return Err(MapError::Range(at));
             }
             words[8 + at] = (size - 1) as u32;
             words[13] |= (step as u32 - 1) << (3 * at);
@@ -136,11 +169,9 @@ impl TensorMap {
 }
 
 impl Image {
-    fn encode(&self, rank: usize, words: &mut [u32]) -> Result<(), String> {
+    fn encode(&self, rank: usize, words: &mut [u32]) -> Result<(), MapError> {
         if rank < 3 || self.lower.len() != rank - 2 || self.upper.len() != rank - 2 {
-            return Err(
-                "an `image` has 3 to 5 dimensions, and bounds in all but the first and the last".to_owned()
-            );
+            return Err(MapError::Bounds);
         }
         words[16] = 1;
         words[17] = self.channels;

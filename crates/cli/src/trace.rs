@@ -1,8 +1,9 @@
-//! What becomes of the spans that queries, stages and phases open: times (`--time-passes`), a trace for a viewer (`--trace`), and
+//! The listeners for the spans that queries, stages and phases open: times (`--time-passes`), a trace for a viewer (`--trace`), and
 //! lines on standard error (`--log`). Without any of these there is no subscriber, and a span costs a look at one number.
 //!
-//! Times are processor time of the thread, so that what else the machine does is not counted.
+//! Times are CPU time of the thread, so that other work of the computer is not counted.
 
+use crate::files::FileError;
 use crate::files::output::Output;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,17 +14,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::SetGlobalDefaultError;
 use tracing::{Subscriber, subscriber};
-use tracing_subscriber::filter::{Targets, filter_fn};
+use tracing_subscriber::filter::{ParseError, Targets, filter_fn};
 use tracing_subscriber::fmt;
 use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::{LookupSpan, Registry};
 
-/// The variable that says what `--log` says, where that is not given.
+/// The variable with the filter, where `--log` is not given.
 const VARIABLE: &str = "ORIOLE_LOG";
 
-/// Who listens, until the command is done.
+/// The listeners, until the command is done.
 pub struct Tracing {
     recorder: Option<Arc<Recorder>>,
     output: Option<Output>,
@@ -31,21 +33,34 @@ pub struct Tracing {
     start: Instant,
 }
 
+/// Why nothing can be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The filter of the log is none.
+    #[error("--log: {0}")]
+    Filter(#[from] ParseError),
+    /// The trace cannot be written there.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Something in the process listens already.
+    #[error(transparent)]
+    Listener(#[from] SetGlobalDefaultError),
+}
+
 impl Tracing {
-    /// Listens to what is asked for; `reads` is for the server, which may be asked what an edit made run.
+    /// Starts to record times, a trace and a log; `reads` is for the server, which may be asked what an edit made run.
     ///
     /// # Errors
-    /// A message: the filter is none, or the trace cannot be written there.
+    /// The filter is none, or the trace cannot be written there.
     pub fn start(
         times: bool,
         trace: Option<&Path>,
         log: Option<&str>,
         reads: bool,
-    ) -> Result<Tracing, String> {
+    ) -> Result<Tracing, TraceError> {
         let variable = std::env::var(VARIABLE).ok();
         let filter = log.or(variable.as_deref()).filter(|filter| !filter.is_empty());
-        let filter =
-            filter.map(str::parse::<Targets>).transpose().map_err(|error| format!("--log: {error}"))?;
+        let filter = filter.map(str::parse::<Targets>).transpose()?;
         let output = trace.map(|path| Output::new(path, Path::new(""))).transpose()?;
         let start = Instant::now();
         let recorder = (times || output.is_some()).then(|| Arc::new(Recorder::new(start, output.is_some())));
@@ -57,7 +72,7 @@ impl Tracing {
                 recorder.clone().map(|it| Listener(it).with_filter(filter_fn(|metadata| metadata.is_span())));
             let reads = reads.then(oriole_lsp::Reads::layer);
             let listener = Registry::default().with(spans).with(lines).with(reads);
-            subscriber::set_global_default(listener).map_err(|error| error.to_string())?;
+            subscriber::set_global_default(listener)?;
         }
         Ok(Tracing { recorder, output, times, start })
     }
@@ -65,8 +80,8 @@ impl Tracing {
     /// Writes the trace and prints the times.
     ///
     /// # Errors
-    /// A message: the trace cannot be written.
-    pub fn finish(&self) -> Result<(), String> {
+    /// The trace cannot be written.
+    pub fn finish(&self) -> Result<(), FileError> {
         let Some(recorder) = &self.recorder else { return Ok(()) };
         if self.times {
             eprint!("{}", recorder.report(self.start.elapsed()));
@@ -78,7 +93,7 @@ impl Tracing {
     }
 }
 
-/// What a span is about, in the order of the report: queries, stages, phases by number.
+/// The subject of a span, in the order of the report: queries, stages, phases by number.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Label {
     kind: &'static str,
@@ -123,7 +138,7 @@ struct Recorder {
     threads: AtomicU32,
 }
 
-/// What a thread is in.
+/// The open spans of a thread.
 #[derive(Default)]
 struct Open {
     /// Outermost first: whose time counts, and since when it is open.

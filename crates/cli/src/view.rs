@@ -1,43 +1,22 @@
 //! `oriole view`: a page about a file, for a browser. What is on it is `oriole-explore`'s.
 
-use crate::arguments::Target;
+use crate::arguments::{Target, View};
 use crate::files::input;
 use crate::files::output::Output;
 use crate::names;
 use crate::outcome::{Outcome, failed, misused};
 use crate::render;
 use crate::session::{options, threads};
-use clap::Args;
 use oriole_chip::Chip;
 use oriole_explore::{FileView, Question, gather, page};
 use oriole_ide::{AnalysisHost, Language, Settings, SettingsId};
 use oriole_options::Options;
-use std::path::PathBuf;
-
-/// `oriole view`
-#[derive(Args, Debug)]
-pub struct View {
-    /// PTX file; `-` is standard input.
-    pub input: PathBuf,
-    /// Output file; `-` is standard output [default: the input's name with `.html`].
-    #[arg(short, long)]
-    pub output: Option<PathBuf>,
-    /// Only this kernel, by its symbol or its source name (`foo`, `foo<int>`, `space::foo`); repeatable.
-    #[arg(long = "kernel", value_name = "NAME")]
-    pub kernels: Vec<String>,
-    /// Target and options.
-    #[command(flatten)]
-    pub target: Target,
-    /// Number of threads [default: all processors].
-    #[arg(long, value_name = "N")]
-    pub jobs: Option<usize>,
-}
 
 /// Runs `oriole view`.
 pub fn view(arguments: &View) -> Outcome {
     let (chip, options) = match options(&arguments.target) {
         Ok(read) => read,
-        Err(message) => return misused(&message),
+        Err(message) => return misused(message),
     };
     let output = match &arguments.output {
         Some(path) => Output::new(path, &arguments.input),
@@ -48,7 +27,7 @@ pub fn view(arguments: &View) -> Outcome {
     };
     let (output, text) = match output.and_then(|output| Ok((output, input::text(&arguments.input)?))) {
         Ok(opened) => opened,
-        Err(message) => return failed(&message),
+        Err(message) => return failed(message),
     };
     let gathered = match gathered(arguments, &text, chip, options) {
         Ok(gathered) => gathered,
@@ -56,11 +35,11 @@ pub fn view(arguments: &View) -> Outcome {
     };
     match output.write(page(&gathered).as_bytes()) {
         Ok(()) => Outcome::Right,
-        Err(message) => failed(&message),
+        Err(message) => failed(message),
     }
 }
 
-/// What the page tells, or how the command ends without one; what is wrong has been said then.
+/// The facts of the page, or how the command ends without one, after it has printed the reason.
 fn gathered(arguments: &View, text: &str, chip: Option<Chip>, options: Options) -> Result<FileView, Outcome> {
     const SHARED: SettingsId = SettingsId(0);
     let shown = input::shown(&arguments.input);
@@ -74,7 +53,7 @@ fn gathered(arguments: &View, text: &str, chip: Option<Chip>, options: Options) 
         let targets = analysis.targets(file)?;
         let Some(&chip) = targets.first() else { return Ok(Err(failed("the file names no chip"))) };
         let Some((compiled, _)) = analysis.compile(file, chip, threads(arguments.jobs))? else {
-            return Ok(Err(failed(&format!("{shown}: it does not compile"))));
+            return Ok(Err(failed(format!("{shown}: it does not compile"))));
         };
         render::to_terminal(&shown, text, &compiled.diagnostics);
         if compiled.cubin.is_none() {
@@ -86,17 +65,17 @@ fn gathered(arguments: &View, text: &str, chip: Option<Chip>, options: Options) 
         for asked in &arguments.kernels {
             match names::one_of("kernel", &known, asked) {
                 Ok(name) => only.push(name.to_owned()),
-                Err(message) => return Ok(Err(misused(&format!("{shown}: {message}")))),
+                Err(message) => return Ok(Err(misused(format!("{shown}: {message}")))),
             }
         }
         let question =
             Question { file: &shown, chip, options: &words, only: &only, demangle: names::are_demangled() };
         let view = match gather(&analysis, file, &question)? {
             Ok(view) => view,
-            Err(message) => return Ok(Err(failed(&format!("{shown}: {message}")))),
+            Err(message) => return Ok(Err(failed(format!("{shown}: {message}")))),
         };
         if view.kernels.is_empty() {
-            return Ok(Err(failed(&format!("{shown}: there is no kernel"))));
+            return Ok(Err(failed(format!("{shown}: there is no kernel"))));
         }
         Ok(Ok(view))
     };

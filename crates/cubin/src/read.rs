@@ -425,11 +425,15 @@ fn read_kernel(cubin: &Cubin, symbol: usize) -> Result<Kernel, ReadError> {
             (code::REQNTID, _) => kernel.bound = three(row).map_or(Bound::None, Bound::Exactly),
             (code::CTA_PER_CLUSTER, _) => kernel.cluster_size = three(row),
             (code::KPARAM_INFO, &[symbol, place, word]) => {
-                let bits = (word >> 18, word & 0xff, word >> 8 & 0xf);
+                let bits = ParameterBits { size: word >> 18, logarithm: word & 0xff, space: word >> 8 & 0xf };
                 parameters.push((place & 0xffff, symbol, parameter(place, bits)));
             }
             (code::KPARAM_INFO_V2, &[symbol, place, word]) => {
-                let bits = (word & 0xffff, word >> 16 & 0xff, word >> 24 & 0xf);
+                let bits = ParameterBits {
+                    size: word & 0xffff,
+                    logarithm: word >> 16 & 0xff,
+                    space: word >> 24 & 0xf,
+                };
                 parameters.push((place & 0xffff, symbol, parameter(place, bits)));
             }
             (code::INDIRECT_BRANCH_TARGETS, words) => {
@@ -456,8 +460,17 @@ fn read_kernel(cubin: &Cubin, symbol: usize) -> Result<Kernel, ReadError> {
     Ok(kernel)
 }
 
-/// A parameter from its offset word, and (size, logarithm of the pointee alignment, space).
-fn parameter(place: u32, (size, logarithm, space): (u32, u32, u32)) -> Parameter {
+/// The fields of the last word about a parameter.
+struct ParameterBits {
+    size: u32,
+    /// Logarithm of the alignment of the pointee.
+    logarithm: u32,
+    space: u32,
+}
+
+/// A parameter from the word with its offset and the fields of the other one.
+fn parameter(place: u32, bits: ParameterBits) -> Parameter {
+    let ParameterBits { size, logarithm, space } = bits;
     let space = match space {
         1 => ParameterSpace::Local,
         2 => ParameterSpace::Shared,

@@ -11,9 +11,11 @@ mod code;
 mod diagnostic;
 mod json;
 mod line_index;
+mod plural;
 mod span;
 
 pub use code::{Code, Family};
 pub use diagnostic::{Diagnostic, Message, Part, Place, Related, Severity};
 pub use line_index::{Encoding, LineColumn, LineIndex, Position};
+pub use plural::{counted, plural};
 pub use span::Span;

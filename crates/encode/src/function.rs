@@ -6,13 +6,13 @@ use oriole_sass::register::PT;
 use oriole_sass::{EncodeError, FormId, Guard, Instruction, InstructionWord, Mod, Op, Operand, OperandKind};
 use typed_index_collections::TiVec;
 
-/// The words of a function, with relocations and the facts that the cubin must record. Positions are instruction
-/// indices from the start of the function.
+/// The words of a function, with the symbolic parts and the facts that the container records. Positions are
+/// instruction indices from the start of the function.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct EncodedFunction {
     /// Instruction words in order.
     pub words: Vec<InstructionWord>,
-    /// Fixups that layout must resolve.
+    /// Words that layout completes.
     pub relocations: Vec<Relocation>,
     /// Index of the first instruction of each block.
     pub block_starts: TiVec<BlockId, u32>,
@@ -23,14 +23,14 @@ pub struct EncodedFunction {
     /// Indices of instructions that act on a whole warp with a member mask (`VOTE`, `MATCH`, `REDUX`, `WARPSYNC`),
     /// each with the register that holds the mask, `None` for a full or immediate one.
     pub warp_wide: Vec<(u32, Option<u8>)>,
-    /// Indices of accesses to mbarriers that the cubin records.
+    /// Indices of accesses to mbarriers, which the container records.
     pub objects: Vec<(u32, ObjectOperation)>,
     /// Indices of the shuffles that mark an entry.
     pub entry_marks: Vec<u32>,
     /// Indices of indexed branches (`BRX`).
     pub indexed_branches: Vec<u32>,
-    /// Indices of calls to an address (`CALL.ABS`): of functions that the driver provides, and in a function with a
-    /// section of its own all calls except those of routines.
+    /// Indices of calls of an address (`CALL.ABS`): of functions that the driver provides, and in a function with a section of its
+    /// own all calls but those of routines.
     pub absolute_calls: Vec<u32>,
     /// True if there is a call or a convergence region.
     pub needs_call_stack: bool,
@@ -40,7 +40,7 @@ pub struct EncodedFunction {
     pub frame_bytes: u32,
 }
 
-/// A guard that is always false.
+/// The guard of an instruction that no lane executes.
 const NEVER: Guard = Guard { uniform: false, register: PT, negated: true };
 
 /// A word that layout must complete.
@@ -52,7 +52,7 @@ pub struct Relocation {
     pub instruction: Instruction,
     /// The form of the instruction.
     pub form: FormId,
-    /// The value for the field.
+    /// The meaning of the field.
     pub fixup: Fixup,
     /// For a return address and the distance to it: the index of the instruction after its call. Otherwise the word's
     /// own index.
@@ -60,23 +60,39 @@ pub struct Relocation {
 }
 
 /// An instruction without encoding: a compiler bug, never a user error.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("instruction {at} `{instruction}`: {reason}")]
 pub struct EncodeFailure {
     /// Index of the instruction.
     pub at: u32,
     /// The instruction as text.
     pub instruction: String,
     /// Why.
-    pub reason: String,
+    pub reason: EncodeReason,
 }
 
-impl std::fmt::Display for EncodeFailure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "instruction {} `{}`: {}", self.at, self.instruction, self.reason)
-    }
+/// Why an instruction has no encoding.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum EncodeReason {
+    /// The target of a branch does not exist.
+    #[error("branch to no block")]
+    NoBlock,
+    /// No call follows that would return to the address.
+    #[error("a return address without a call after it")]
+    NoCall,
+    /// The distance starts at an instruction that is missing.
+    #[error("a distance to a return address without `LEPC` before it")]
+    NoStart,
+    /// The instruction has no operand for the value of its fixup.
+    #[error("no operand takes the symbolic value")]
+    NoOperand,
+    /// The value does not fit its field.
+    #[error("offset {0} is out of range")]
+    Range(i64),
+    /// The chip has no such form.
+    #[error(transparent)]
+    Form(#[from] EncodeError),
 }
-
-impl std::error::Error for EncodeFailure {}
 
 /// Encodes a function.
 ///
@@ -96,7 +112,7 @@ pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<Encoded
         ..EncodedFunction::default()
     };
     for (at, machine) in (0u32..).zip(function.blocks.iter().flat_map(|block| &block.instructions)) {
-        let fail = |reason: String| EncodeFailure {
+        let fail = |reason: EncodeReason| EncodeFailure {
             at,
             instruction: format!("{:?} {:?}", machine.instruction.op, machine.instruction.operands),
             reason,
@@ -105,7 +121,7 @@ pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<Encoded
         let resolved;
         match machine.fixup {
             Some(Fixup::Block(block)) => {
-                let start = starts.get(block).ok_or_else(|| fail("branch to no block".to_owned()))?;
+                let start = starts.get(block).ok_or_else(|| fail(EncodeReason::NoBlock))?;
                 // `BSSY` names the block that waits; the encoding has the instruction after the wait.
                 let after_wait = match instruction.op {
                     Op::BSSY => function.blocks[block]
@@ -135,8 +151,8 @@ pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<Encoded
         encoded
             .objects
             .extend(machine.memory.and_then(|memory| memory.object).map(|operation| (at, operation)));
-        let word = oriole_sass::encode_as(chip, machine.form, instruction)
-            .map_err(|error: EncodeError| fail(error.to_string()))?;
+        let word =
+            oriole_sass::encode_as(chip, machine.form, instruction).map_err(|error| fail(error.into()))?;
         encoded.words.push(word);
         encoded.origins.push(machine.origin);
     }
@@ -155,10 +171,10 @@ fn anchor_return_addresses(
     let mut at = encoded.words.len() as u32;
     let mut open = encoded.relocations.iter_mut().rev().peekable();
     let mut distances: Vec<&mut Relocation> = Vec::new();
-    let fail = |relocation: &Relocation, reason: &str| EncodeFailure {
+    let fail = |relocation: &Relocation, reason| EncodeFailure {
         at: relocation.at,
         instruction: format!("{:?}", relocation.instruction.op),
-        reason: reason.to_owned(),
+        reason,
     };
     for machine in function.blocks.iter().rev().flat_map(|block| block.instructions.iter().rev()) {
         at -= 1;
@@ -171,15 +187,14 @@ fn anchor_return_addresses(
         }
         let Some(relocation) = open.next_if(|relocation| relocation.at == at) else { continue };
         if matches!(relocation.fixup, Fixup::ReturnAddress(_) | Fixup::ReturnDistance(_)) {
-            relocation.anchor =
-                after_call.ok_or_else(|| fail(relocation, "a return address without a call after it"))?;
+            relocation.anchor = after_call.ok_or_else(|| fail(relocation, EncodeReason::NoCall))?;
         }
         if relocation.fixup == Fixup::ReturnDistance(None) {
             distances.push(relocation);
         }
     }
     match distances.first() {
-        Some(distance) => Err(fail(distance, "a distance to a return address without `LEPC` before it")),
+        Some(distance) => Err(fail(distance, EncodeReason::NoStart)),
         None => Ok(()),
     }
 }
@@ -200,13 +215,13 @@ pub fn patch(chip: Chip, relocation: &Relocation, value: i64) -> Result<Instruct
         Fixup::Const { .. } => Field::Constant,
         Fixup::SharedOffset { .. } => Field::Memory,
     };
-    let fail = |reason: String| EncodeFailure {
+    let fail = |reason: EncodeReason| EncodeFailure {
         at: relocation.at,
         instruction: format!("{:?} {:?}", relocation.instruction.op, relocation.instruction.operands),
         reason,
     };
     let instruction = with_value(&relocation.instruction, field, value).map_err(&fail)?;
-    oriole_sass::encode_as(chip, relocation.form, &instruction).map_err(|error| fail(error.to_string()))
+    oriole_sass::encode_as(chip, relocation.form, &instruction).map_err(|error| fail(error.into()))
 }
 
 /// The operand that a fixup fills.
@@ -218,18 +233,18 @@ enum Field {
     Memory,
 }
 
-fn with_value(instruction: &Instruction, field: Field, value: i64) -> Result<Instruction, String> {
+fn with_value(instruction: &Instruction, field: Field, value: i64) -> Result<Instruction, EncodeReason> {
     let mut changed = instruction.clone();
     for operand in &mut changed.operands {
         if fill(operand, field, value)? {
             return Ok(changed);
         }
     }
-    Err("no operand takes the symbolic value".to_owned())
+    Err(EncodeReason::NoOperand)
 }
 
-fn fill(operand: &mut Operand, field: Field, value: i64) -> Result<bool, String> {
-    let narrow = |value: i64| i32::try_from(value).map_err(|_| format!("offset {value} is out of range"));
+fn fill(operand: &mut Operand, field: Field, value: i64) -> Result<bool, EncodeReason> {
+    let narrow = |value: i64| i32::try_from(value).map_err(|_| EncodeReason::Range(value));
     match (&mut operand.kind, field) {
         (OperandKind::Target(target), Field::Target) => *target = value,
         (OperandKind::Imm(immediate), Field::Immediate) => *immediate = value,

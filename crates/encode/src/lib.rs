@@ -6,4 +6,4 @@
 
 mod function;
 
-pub use function::{EncodeFailure, EncodedFunction, Relocation, encode_function, patch};
+pub use function::{EncodeFailure, EncodeReason, EncodedFunction, Relocation, encode_function, patch};

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 
 use oriole_chip::Chip;
 use oriole_cubin::Bound;
-use oriole_cubin::read::{Cubin, Kernel};
+use oriole_cubin::read::Kernel;
+use oriole_ide::{CubinError, chip_of};
 use oriole_latency::{Model, Unit};
+use oriole_ori::MachineFunction;
 use oriole_sass::form::{self, Table};
-use oriole_sass::{Instruction, InstructionWord, Op, Style};
+use oriole_sass::{DecodeError, EncodeError, Instruction, InstructionWord, Op, Style};
 use oriole_schedule::{Issue, Named, Pressure, Statistics};
 
 /// The code of a cubin.
@@ -89,15 +91,42 @@ pub struct Block {
     pub cycles: u64,
 }
 
+/// Why the code of a cubin cannot be shown.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum CodeError {
+    /// The container, or its chip.
+    #[error(transparent)]
+    Cubin(#[from] CubinError),
+    /// A word of a kernel or function.
+    #[error("{name}: {reason}")]
+    Kernel {
+        /// The kernel or function.
+        name: String,
+        /// The reason.
+        reason: WordError,
+    },
+}
+
+/// Why a word cannot be shown.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum WordError {
+    /// It is no instruction.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// The chip has no such form.
+    #[error(transparent)]
+    Form(#[from] EncodeError),
+}
+
 impl Code {
     /// Decodes a cubin.
     ///
     /// # Errors
-    /// A message: the bytes are not a cubin, the chip's code cannot be decoded, or a word is not an instruction.
-    pub fn read(bytes: &[u8]) -> Result<Code, String> {
-        let cubin = oriole_cubin::read(bytes).map_err(|error| error.to_string())?;
+    /// The bytes are no cubin, are for a chip whose code cannot be read, or hold a word that is no instruction.
+    pub fn read(bytes: &[u8]) -> Result<Code, CodeError> {
+        let cubin = oriole_cubin::read(bytes).map_err(CubinError::from)?;
         let chip = chip_of(&cubin)?;
-        let forms = form::table(chip).ok_or_else(|| format!("code for {chip} cannot be read yet"))?;
+        let forms = form::table(chip).ok_or(CubinError::Unsupported(chip))?;
         let symbol = |index: usize| {
             let symbol = cubin.symbols.get(index)?;
             Some((symbol.value, symbol.name.clone()))
@@ -110,20 +139,10 @@ impl Code {
                 .filter_map(|&index| symbol(index))
                 .map(|(value, name)| (value, name.strip_prefix(&own).map(str::to_owned).unwrap_or(name)));
             KernelCode::of(chip, forms, kernel, inner.collect())
-                .map_err(|error| format!("{}: {error}", kernel.name))
+                .map_err(|reason| CodeError::Kernel { name: kernel.name.clone(), reason })
         };
         Ok(Code { chip, kernels: cubin.codes().map(kernel).collect::<Result<_, _>>()? })
     }
-}
-
-/// The chip of a cubin, if its code can be decoded.
-///
-/// # Errors
-/// A message that names the chip.
-pub fn chip_of(cubin: &Cubin) -> Result<Chip, String> {
-    let name = format!("sm_{}{}", cubin.sm, if cubin.accelerated { "a" } else { "" });
-    let chip = name.parse::<Chip>().map_err(|error| error.to_string())?;
-    if chip.is_supported() { Ok(chip) } else { Err(format!("code for {chip} cannot be read yet")) }
 }
 
 /// Instructions before the closing branch to itself and the padding.
@@ -134,25 +153,41 @@ pub fn code_words(chip: Chip, words: &[InstructionWord]) -> usize {
     end - usize::from(end > 0 && words[end - 1] == rules.self_branch)
 }
 
+/// The instructions of a kernel without those that only fill it up, and the same as blocks.
+fn decoded(chip: Chip, kernel: &Kernel) -> Result<(Vec<Instruction>, MachineFunction), WordError> {
+    let words = &kernel.code[..code_words(chip, &kernel.code)];
+    let decode = |&word: &InstructionWord| oriole_sass::decode(chip, word);
+    let code: Vec<Instruction> = words.iter().map(decode).collect::<Result<_, _>>()?;
+    let index = |offset: u32| chip.words().index(offset) as usize;
+    let tables: BTreeMap<usize, Vec<usize>> = kernel
+        .indirect_branches
+        .iter()
+        .map(|branch| (index(branch.offset), branch.targets.iter().copied().map(index).collect()))
+        .collect();
+    let function = oriole_schedule::decoded(chip, &code, &tables)?;
+    Ok((code, function))
+}
+
+/// The figures of a kernel or function, and how many instructions access local memory.
+///
+/// # Errors
+/// A word is no instruction.
+pub fn figures(chip: Chip, kernel: &Kernel) -> Result<(Statistics, usize), CodeError> {
+    let (code, function) =
+        decoded(chip, kernel).map_err(|reason| CodeError::Kernel { name: kernel.name.clone(), reason })?;
+    let is_local = |instruction: &&Instruction| matches!(instruction.op, Op::STL | Op::LDL);
+    Ok((oriole_schedule::statistics(&function), code.iter().filter(is_local).count()))
+}
+
 impl KernelCode {
     fn of(
         chip: Chip,
         forms: &'static Table,
         kernel: &Kernel,
         inner: Vec<(u64, String)>,
-    ) -> Result<KernelCode, String> {
+    ) -> Result<KernelCode, WordError> {
         let shape = chip.words();
-        let words = &kernel.code[..code_words(chip, &kernel.code)];
-        let decode =
-            |&word: &InstructionWord| oriole_sass::decode(chip, word).map_err(|error| error.to_string());
-        let code: Vec<Instruction> = words.iter().map(decode).collect::<Result<_, _>>()?;
-        let index = |offset: u32| shape.index(offset) as usize;
-        let tables: BTreeMap<usize, Vec<usize>> = kernel
-            .indirect_branches
-            .iter()
-            .map(|branch| (index(branch.offset), branch.targets.iter().copied().map(index).collect()))
-            .collect();
-        let function = oriole_schedule::decoded(chip, &code, &tables).map_err(|error| error.to_string())?;
+        let (code, function) = decoded(chip, kernel)?;
         let figures = oriole_schedule::statistics(&function);
         let pressure = oriole_schedule::pressure(&function, forms);
         let model = Model::of(chip);
@@ -177,8 +212,7 @@ impl KernelCode {
         let mut rows = Vec::with_capacity(code.len());
         for (at, instruction) in code.into_iter().enumerate() {
             let address = shape.address(at as u32);
-            let text = oriole_sass::text(chip, &instruction, Some(address.into()), Style::Plain)
-                .map_err(|error| error.to_string())?;
+            let text = oriole_sass::text(chip, &instruction, Some(address.into()), Style::Plain)?;
             rows.push(Row {
                 address,
                 text,
@@ -204,7 +238,10 @@ impl KernelCode {
             threads: threads(kernel),
             figures,
             local: (local(Op::STL), local(Op::LDL)),
-            functions: inner.into_iter().map(|(value, name)| (index(value as u32), name)).collect(),
+            functions: inner
+                .into_iter()
+                .map(|(value, name)| (shape.index(value as u32) as usize, name))
+                .collect(),
             rows,
             blocks,
         })

@@ -253,9 +253,10 @@ fn key(row: &Row, manner: Manner) -> String {
         let word = &rest[start..end];
         let letters = word.trim_end_matches(|letter: char| letter.is_ascii_digit());
         let numbered = letters.len() < word.len() && ["R", "UR", "P", "UP", "B", "SB"].contains(&letters);
-        match jumps && word.starts_with("0x") {
-            true => key.push_str("0x"),
-            false => key.push_str(if numbered { letters } else { word }),
+        if jumps && word.starts_with("0x") {
+            key.push_str("0x")
+        } else {
+            key.push_str(if numbered { letters } else { word })
         }
         rest = &rest[end..];
     }

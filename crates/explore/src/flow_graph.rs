@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use maud::{Markup, html};
+use oriole_diagnostics::counted;
 use oriole_sass::Op;
 
 use crate::code::{Block, KernelCode};
@@ -82,7 +83,7 @@ fn describe(code: &KernelCode, block: &Block) -> String {
         let _ = writeln!(text, "and {more} more");
     }
     if block.loop_depth > 0 {
-        let _ = writeln!(text, "in {} loop{}", block.loop_depth, if block.loop_depth > 1 { "s" } else { "" });
+        let _ = writeln!(text, "in {}", counted(block.loop_depth.into(), "loop"));
     }
     text
 }

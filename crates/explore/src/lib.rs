@@ -1,7 +1,8 @@
-//! Compiled code for readers: the contents of a cubin, and a browser page about a file of PTX.
+//! Compiled code for readers: the code of a cubin, the report of a compile, the reasons of selection, and a page for a browser about
+//! a file of PTX.
 //!
-//! There is one view of code, wherever it is shown. The facts come from elsewhere: no pass, no table of a chip, no file
-//! and no terminal may enter.
+//! It is here so that readers see code in one way, wherever it is shown. The facts come from elsewhere: no pass, no table of a chip,
+//! no file and no terminal may enter.
 
 mod charts;
 mod code;
@@ -10,16 +11,26 @@ mod comparison_page;
 mod comparison_text;
 mod flow_graph;
 mod graphviz;
+mod latencies;
 mod layered;
+mod lines;
 mod ori_graph;
 mod page;
+mod phases;
+mod resources;
+mod selection;
 mod view;
 
-pub use code::{Block, Code, KernelCode, Row, chip_of, code_words};
+pub use code::{Block, Code, CodeError, KernelCode, Row, WordError, code_words, figures};
 pub use comparison::{Change, Comparison, Figure, Line, Manner, Pair, Side};
 pub use comparison_page::comparison_page;
 pub use comparison_text::{comparison_json, comparison_text};
 pub use flow_graph::dot;
+pub use latencies::{latencies, stand_in_warning};
+pub use lines::{LinesError, SourceLines};
 pub use ori_graph::ori_dot;
 pub use page::page;
-pub use view::{FileView, KernelView, Note, Question, TextPart, gather};
+pub use phases::{Layout, PhaseView, phase_list};
+pub use resources::{Compiled, resource_document, resource_report};
+pub use selection::{Wins, write_selection};
+pub use view::{FileView, KernelView, Note, Question, TextPart, ViewError, gather};

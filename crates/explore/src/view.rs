@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use oriole_chip::{Chip, Usage, occupancy};
 use oriole_ide::{
-    Analysis, Cancellable, FileId, KernelStatistics, OriSnapshot, Range, RegisterMarks, SassRow, TokenKind,
-    demangle,
+    Analysis, Cancellable, FileId, KernelStatistics, OriError, OriSnapshot, Range, RegisterMarks, SassRow,
+    TokenKind, demangle,
 };
 
-use crate::code::{Code, KernelCode};
+use crate::code::{Code, CodeError, KernelCode};
 
 /// A file that was compiled for a chip.
 #[derive(Clone, PartialEq, Debug)]
@@ -86,22 +86,39 @@ pub struct Question<'a> {
     pub demangle: bool,
 }
 
-/// Gathers the contents for a file.
+/// Why there is nothing to show.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ViewError {
+    /// The file has errors.
+    #[error("it does not compile")]
+    NoCubin,
+    /// The code cannot be read.
+    #[error(transparent)]
+    Code(#[from] CodeError),
+    /// A kernel has no code.
+    #[error("`{0}` has no code")]
+    NoCode(String),
+    /// A kernel has no intermediate representation.
+    #[error(transparent)]
+    Ori(#[from] OriError),
+}
+
+/// Gathers the facts about a file.
 ///
 /// # Errors
-/// The outer one for cancellation, the inner one a message: a part of the file does not compile.
+/// The outer one for cancellation, the inner one if a part of the file does not compile.
 pub fn gather(
     analysis: &Analysis,
     id: FileId,
     question: &Question<'_>,
-) -> Cancellable<Result<FileView, String>> {
+) -> Cancellable<Result<FileView, ViewError>> {
     let &Question { file, chip, options, .. } = question;
     let Some(bytes) = analysis.cubin(id, chip)? else {
-        return Ok(Err("it does not compile".to_owned()));
+        return Ok(Err(ViewError::NoCubin));
     };
     let code = match Code::read(&bytes) {
         Ok(code) => code,
-        Err(message) => return Ok(Err(message)),
+        Err(error) => return Ok(Err(error.into())),
     };
     let mut codes: BTreeMap<String, KernelCode> =
         code.kernels.into_iter().map(|kernel| (kernel.name.clone(), kernel)).collect();
@@ -120,11 +137,11 @@ pub fn gather(
         let (Some(needs), Some(listing)) =
             (analysis.kernel_statistics(id, &name, chip)?, analysis.sass(id, &name, chip)?)
         else {
-            return Ok(Err(format!("`{name}` has no code")));
+            return Ok(Err(ViewError::NoCode(name)));
         };
         let history = match analysis.history(id, &name, chip)? {
             Ok(history) => history,
-            Err(message) => return Ok(Err(message)),
+            Err(error) => return Ok(Err(error.into())),
         };
         let mut text = Vec::new();
         for (_, range) in analysis.parts(id, &name, chip)? {

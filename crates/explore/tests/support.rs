@@ -5,7 +5,7 @@ use oriole_explore::{Code, FileView, Question, gather};
 use oriole_ide::{AnalysisHost, Language, SettingsId};
 
 /// The view of a text.
-pub fn view(text: &str, only: &[String]) -> Result<FileView, String> {
+pub fn view(text: &str, only: &[String]) -> Result<FileView, oriole_explore::ViewError> {
     let mut host = AnalysisHost::new();
     let file = host.open(Language::Ptx, text, SettingsId(0));
     let question = Question { file: "k.ptx", chip: Chip::SM_90, options: "-O3", only, demangle: true };

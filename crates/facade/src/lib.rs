@@ -68,6 +68,8 @@
 //! text, statistics of a kernel and the reasons for them.
 
 mod cubin;
+#[doc(hidden)]
+pub mod opened;
 mod options;
 pub mod ptxas;
 mod report;
@@ -83,7 +85,7 @@ pub use oriole_queries::view::Resources;
 pub use report::{Diagnostic, Report, Style, rendered};
 pub use session::{Cancelled, Canceller, FileId, Session, Snapshot};
 
-use oriole_inputs::{Config, Database, SourceFile};
+use opened::Opened;
 
 /// Compiles a text. The bytes depend on the text and the options alone, not on the number of threads.
 ///
@@ -91,11 +93,9 @@ use oriole_inputs::{Config, Database, SourceFile};
 /// The errors of the text, or features that the compiler does not support. Warnings of a text that compiles are in
 /// [`Cubin::warnings`].
 pub fn compile(text: &str, options: &Options) -> Result<Cubin, Report> {
-    let (db, file, config) = opened(text, options.chip, &options.compiler);
+    let Opened { db, file, config, replaced } = Opened::once(text, options.chip, &options.compiler);
     let mut compiled = oriole_queries::compile(&db, file, config, options.threads.get());
-    if options.chip.is_none() {
-        compiled.diagnostics.splice(0..0, oriole_queries::replaced_target(&db, file));
-    }
+    compiled.diagnostics.splice(0..0, replaced);
     let resources = oriole_queries::view::resources(&db, file, config);
     cubin::of(text, compiled, resources)
 }
@@ -103,23 +103,10 @@ pub fn compile(text: &str, options: &Options) -> Result<Cubin, Report> {
 /// Checks a text against the language, and for the chip of the options if they name one; nothing is compiled. The
 /// report may have no errors.
 pub fn check(text: &str, options: &Options) -> Report {
-    let (db, file, config) = opened(text, options.chip, &options.compiler);
+    let Opened { db, file, config, .. } = Opened::once(text, options.chip, &options.compiler);
     let found = match options.chip {
         Some(_) => oriole_queries::diagnostics_for(&db, file, config),
         None => oriole_queries::diagnostics(&db, file),
     };
     Report::new(text, found)
-}
-
-/// A text in a database of its own, for a chip, by default the one that it names.
-fn opened(
-    text: &str,
-    chip: Option<Chip>,
-    options: &oriole_options::Options,
-) -> (Database, SourceFile, Config) {
-    let db = Database::once();
-    let file = SourceFile::open(&db, text);
-    let chip = chip.unwrap_or_else(|| oriole_queries::target_chip(&db, file));
-    let config = Config::create(&db, chip, options);
-    (db, file, config)
 }

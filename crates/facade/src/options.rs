@@ -41,11 +41,7 @@ impl Options {
     /// # Errors
     /// There is no such chip, or it is not supported.
     pub fn for_chip(mut self, name: &str) -> Result<Options, OptionError> {
-        let chip: Chip = name.parse().map_err(|error| OptionError(format!("{error}")))?;
-        if !chip.is_supported() {
-            return Err(OptionError(format!("no code can be made for {chip}")));
-        }
-        self.chip = Some(chip);
+        self.chip = Some(Chip::choose_supported(name).map_err(|error| OptionError(error.to_string()))?);
         Ok(self)
     }
 

@@ -11,7 +11,8 @@ use oriole_ptxas::{
 };
 use oriole_queries::{files, view};
 
-use crate::{Cancelled, opened};
+use crate::Cancelled;
+use crate::opened::Opened;
 
 pub use oriole_queries::Compiled;
 
@@ -71,7 +72,7 @@ pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log
         log.abort();
         return None;
     }
-    let (db, file, mut config) = opened(source.text(), Some(chip), &compilation.options);
+    let Opened { db, file, mut config, .. } = Opened::once(source.text(), Some(chip), &compilation.options);
     if compilation.tensor_checks.refuse(files::module_header(&db, file).target, log) {
         return Some(Step::Refused);
     }
@@ -89,7 +90,8 @@ pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log
 
 /// Checks a text against the language; returns its target.
 fn checked(compilation: &Compilation, source: &Source, log: &mut Log) -> Option<Option<PtxTarget>> {
-    let (db, file, config) = opened(source.text(), Some(compilation.architecture.chip), &compilation.options);
+    let chip = compilation.architecture.chip;
+    let Opened { db, file, config, .. } = Opened::once(source.text(), Some(chip), &compilation.options);
     let mut diagnostics = oriole_queries::diagnostics_for(&db, file, config);
     // ptxas checks the shared memory of a kernel when it generates code.
     diagnostics.retain(|diagnostic| diagnostic.code != Code::TooMuchSharedMemory);

@@ -2,7 +2,7 @@
 //!
 //! A call's operands depend on the signature of the callee.
 
-use oriole_diagnostics::{Code, Diagnostic, Span};
+use oriole_diagnostics::{Code, Diagnostic, Span, counted};
 use oriole_ptx::{Space, Type};
 use oriole_syntax::ast::{self, AstNode};
 use smallvec::SmallVec;
@@ -74,12 +74,12 @@ impl<'a> Resolver<'a> {
         if given == wanted {
             return Some(());
         }
-        let plural = if wanted == 1 { "" } else { "s" };
-        self.report(Code::CallMismatch, span, format!("expected {wanted} {what}{plural}, found {given}"));
+        let wanted = counted(wanted, what);
+        self.report(Code::CallMismatch, span, format!("expected {wanted}, found {given}"));
         None
     }
 
-    /// The callee, the statement of the call about its target, and the signature.
+    /// The callee, the operand of the call about it, and the signature.
     fn callee(
         &mut self,
         callee: &ast::Operand<'a>,

@@ -27,7 +27,7 @@ use crate::{Address, AddressBase, Operand};
 
 pub(crate) use name::Named;
 use selector::{lane_mask, lane_selector, scalar_selector};
-use vector::Elements;
+use vector::{Elements, Extent};
 pub(crate) use want::Want;
 use want::want;
 
@@ -64,9 +64,9 @@ impl<'a> Resolver<'a> {
                 self.source_or_address(node, want, specials)
             }
             Kind::RegisterSource => self.register_source(node, want, "a register is needed here"),
-            Kind::Constant(least, most) => self.constant_in_range(node, want, (least, most)),
+            Kind::Constant(least, most) => self.constant_in_range(node, want, least..=most),
             Kind::ConstantOf(list) => self.constant_of(node, want, list),
-            Kind::SourceInRange(least, most) => self.source_in_range(node, want, (least, most)),
+            Kind::SourceInRange(least, most) => self.source_in_range(node, want, least..=most),
             Kind::SourceOf(list) => self.source_of(node, want, list),
             Kind::SourceMultipleOf(step) => self.source_multiple_of(node, want, step, form),
             Kind::Predicate => self.source(node, predicate, false),
@@ -85,13 +85,16 @@ impl<'a> Resolver<'a> {
             Kind::Elected => self.elected(node, want),
             Kind::Coordinates(counts) => {
                 let count = counted(counts, form);
-                self.coordinates(node, want, count, (false, count == 1))
+                self.coordinates(node, want, count, Extent { layer: false, alone: count == 1 })
             }
             Kind::LayerCoordinates(counts) => {
-                self.coordinates(node, want, counted(counts, form), (true, false))
+                self.coordinates(node, want, counted(counts, form), Extent { layer: true, alone: false })
             }
             // One offset may apply to all directions.
-            Kind::Offsets(counts) => self.coordinates(node, want, counted(counts, form), (false, true)),
+            Kind::Offsets(counts) => {
+                let extent = Extent { layer: false, alone: true };
+                self.coordinates(node, want, counted(counts, form), extent)
+            }
             Kind::Selected => self.selected(node, want, scalar_selector, false, false),
             Kind::SelectedSigned => self.selected(node, want, scalar_selector, false, true),
             Kind::SelectedDestination => self.selected(node, want, scalar_selector, true, false),

@@ -11,6 +11,7 @@ use crate::compiled::{Lacks, LastGood};
 use crate::embedded::Snippet;
 use crate::format::Style;
 use crate::host::{FileData, SettingsData};
+use crate::views::OriError;
 use crate::{
     Call, CallItem, Completion, Edit, Feature, FileDiagnostic, FileId, Fix, Fold, Hint, HintOptions, Hover,
     KernelStatistics, Language, Lens, LineIndex, Link, Liveness, OriSnapshot, Range, Reference,
@@ -334,7 +335,7 @@ impl Analysis {
         function: &str,
         chip: Chip,
         phase: &str,
-    ) -> Cancellable<Result<String, String>> {
+    ) -> Cancellable<Result<String, OriError>> {
         self.with(|this| crate::views::ori(this, file, function, chip, phase))
     }
 
@@ -348,7 +349,7 @@ impl Analysis {
         file: FileId,
         kernel: &str,
         chip: Chip,
-    ) -> Cancellable<Result<Vec<OriSnapshot>, String>> {
+    ) -> Cancellable<Result<Vec<OriSnapshot>, OriError>> {
         self.with(|this| crate::history::history(this, file, kernel, chip))
     }
 

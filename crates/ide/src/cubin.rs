@@ -1,6 +1,7 @@
-//! A cubin as annotated text, for reading: one line an instruction, with its details.
+//! A cubin as annotated text, for reading: one line an instruction, with its explanation.
 
-use oriole_chip::Chip;
+use oriole_chip::{Chip, NameError};
+use oriole_cubin::read::{Cubin, ReadError};
 use oriole_latency::Model;
 
 use crate::sass::{SassRow, plain, timing};
@@ -8,7 +9,7 @@ use crate::sass::{SassRow, plain, timing};
 /// A line of the text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AnnotatedLine {
-    /// The hover of the line, as Markdown.
+    /// Its explanation, as Markdown.
     pub hover: Option<String>,
     /// The kernel or function that begins here.
     pub begins: Option<String>,
@@ -25,17 +26,37 @@ pub struct Annotated {
     pub lines: Vec<AnnotatedLine>,
 }
 
+/// Why the code of a cubin cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum CubinError {
+    /// The bytes are not a cubin.
+    #[error(transparent)]
+    Container(#[from] ReadError),
+    /// It is for a chip that has no name.
+    #[error(transparent)]
+    Chip(#[from] NameError),
+    /// No table has the forms of the chip.
+    #[error("code for {0} cannot be read yet")]
+    Unsupported(Chip),
+}
+
+/// The chip of a cubin.
+///
+/// # Errors
+/// Code for the chip cannot be read.
+pub fn chip_of(cubin: &Cubin) -> Result<Chip, CubinError> {
+    let name = format!("sm_{}{}", cubin.sm, if cubin.accelerated { "a" } else { "" });
+    let chip = name.parse::<Chip>()?;
+    if chip.is_supported() { Ok(chip) } else { Err(CubinError::Unsupported(chip)) }
+}
+
 /// Reads any cubin.
 ///
 /// # Errors
-/// A message: the bytes are not a cubin, or the code of its chip cannot be decoded.
-pub fn annotate(bytes: &[u8]) -> Result<Annotated, String> {
-    let cubin = oriole_cubin::read(bytes).map_err(|error| error.to_string())?;
-    let name = format!("sm_{}{}", cubin.sm, if cubin.accelerated { "a" } else { "" });
-    let chip = name.parse::<Chip>().map_err(|error| error.to_string())?;
-    if !chip.is_supported() {
-        return Err(format!("code for {chip} cannot be read yet"));
-    }
+/// The bytes are no cubin, or one for a chip whose code cannot be read.
+pub fn annotate(bytes: &[u8]) -> Result<Annotated, CubinError> {
+    let cubin = oriole_cubin::read(bytes)?;
+    let chip = chip_of(&cubin)?;
     let mut annotated = Annotated { chip, text: String::new(), lines: Vec::new() };
     let mut line = |text: &str, line: AnnotatedLine| {
         annotated.text.push_str(text);

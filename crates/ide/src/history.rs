@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use oriole_chip::Chip;
 use oriole_inputs::FunctionUnit;
-use oriole_queries::{Failed, files, view};
+use oriole_queries::{files, view};
 
+use crate::views::OriError;
 use crate::{Analysis, FileId, Range};
 
 /// A line of the intermediate representation.
@@ -44,7 +45,7 @@ pub(crate) fn parts(analysis: &Analysis, file: FileId, kernel: &str, chip: Chip)
     let db = &analysis.db;
     let part = |unit: FunctionUnit<'_>| {
         let (text, start) = (unit.text(db), unit.start(db));
-        // White space before an item belongs to no line.
+        // White space before an item is not part of it.
         let skipped = (text.len() - text.trim_start().len()) as u32;
         (unit.name(db).to_string(), Range::new(start + skipped, start + text.trim_end().len() as u32))
     };
@@ -56,15 +57,13 @@ pub(crate) fn history(
     file: FileId,
     kernel: &str,
     chip: Chip,
-) -> Result<Vec<OriSnapshot>, String> {
+) -> Result<Vec<OriSnapshot>, OriError> {
     let db = &analysis.db;
-    let config = analysis.config(file, chip).ok_or_else(|| format!("{chip} is not supported"))?;
+    let config = analysis.config(file, chip).ok_or(OriError::Chip(chip))?;
     let mut members = Vec::new();
     for unit in units(analysis, file, kernel, chip) {
-        let snapshots = view::history(db, unit, config).map_err(|failed| match failed {
-            Failed::Diagnosed => format!("`{}` has errors", unit.name(db)),
-            other => other.to_string(),
-        })?;
+        let snapshots =
+            view::history(db, unit, config).map_err(|failed| OriError::of(&failed, unit.name(db)))?;
         let mut before: Vec<OriLine> = Vec::new();
         let snapshots = snapshots.iter().map(|snapshot| {
             before = lines(analysis, file, unit, &snapshot.text, &before);
@@ -72,7 +71,7 @@ pub(crate) fn history(
         });
         members.push(snapshots.collect::<Vec<_>>());
     }
-    // Raw Ori comes first; then the phases in the order in which they run, which is their order in the list.
+    // Raw Ori comes first; then the phases in the order in which they act, which is their order in the list.
     let place = |phase: Option<&oriole_pipeline::Phase>| {
         phase.map(|phase| oriole_pipeline::PHASES.iter().position(|known| known.number == phase.number))
     };

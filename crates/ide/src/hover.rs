@@ -264,9 +264,10 @@ fn register(analysis: &Analysis, file: FileId, named: &Named<'_>) -> String {
             });
             let stale = if shown.stale { " (stale)" } else { "" };
             let spilled = if spilled { ", spilled in places" } else { "" };
-            let list = match names.is_empty() {
-                true => "none: its values became part of others".to_owned(),
-                false => names.join(", "),
+            let list = if names.is_empty() {
+                "none: its values became part of others".to_owned()
+            } else {
+                names.join(", ")
             };
             row(&format!("on {chip}{stale}:"), format!("{list}{spilled}"));
         }

@@ -154,9 +154,10 @@ pub(crate) fn names<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Names {
 /// reading most of the tree, which matters for a query right after a keystroke.
 pub(crate) fn names_like<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, spelling: &str) -> Names {
     let text = unit.text(db);
-    let wanted = match spelling.is_empty() {
-        true => Vec::new(),
-        false => text.match_indices(spelling).map(|(at, _)| at as u32).collect(),
+    let wanted = if spelling.is_empty() {
+        Vec::new()
+    } else {
+        text.match_indices(spelling).map(|(at, _)| at as u32).collect()
     };
     build(files::function_tree(db, unit).unit(), Builder { wanted: Some(wanted), ..Builder::default() })
 }
@@ -200,13 +201,21 @@ struct Builder<'t> {
     wanted: Option<Vec<u32>>,
 }
 
-/// The words of a declaration's head: state space with type, and the type alone.
-fn head<'t>(head: impl DeclarationHead<'t>) -> (String, String) {
+/// The words of a declaration's head.
+#[derive(Default)]
+struct Head {
+    /// State space with type.
+    detail: String,
+    /// The type alone.
+    ty: String,
+}
+
+fn head<'t>(head: impl DeclarationHead<'t>) -> Head {
     let word = |token: Option<TokenRef<'_>>| token.map(|token| token.text().to_owned());
     let ty = word(head.type_word()).unwrap_or_default();
     let words = [word(head.space()), word(head.vector()), Some(ty.clone())];
     let words: Vec<String> = words.into_iter().flatten().filter(|word| !word.is_empty()).collect();
-    (words.join(" "), ty.trim_start_matches('.').to_owned())
+    Head { detail: words.join(" "), ty: ty.trim_start_matches('.').to_owned() }
 }
 
 /// The words of a declarator's dimensions.
@@ -234,7 +243,7 @@ impl<'t> Builder<'t> {
         token: TokenRef<'t>,
         kind: DeclarationKind,
         full: Range,
-        (detail, ty): (String, String),
+        Head { detail, ty }: Head,
         whole_scope: Option<u32>,
     ) {
         let Some(scope) = self.scopes.last_mut() else { return };
@@ -318,9 +327,9 @@ impl<'t> Builder<'t> {
         for (parameter, kind) in results.chain(parameters).collect::<Vec<_>>() {
             let Some(declarator) = parameter.declarator() else { continue };
             let Some(name) = declarator.name().filter(|name| name.text() != "_") else { continue };
-            let (mut detail, ty) = head(parameter);
-            detail.push_str(&dimensions(&declarator));
-            self.declare(name, kind, parameter.span().into(), (detail, ty), Some(span.start));
+            let mut head = head(parameter);
+            head.detail.push_str(&dimensions(&declarator));
+            self.declare(name, kind, parameter.span().into(), head, Some(span.start));
         }
         if let Some(body) = function.body() {
             self.block(&body, false);
@@ -355,7 +364,7 @@ impl<'t> Builder<'t> {
         };
         if let Some(name) = label.and_then(|label| label.name()) {
             let full = Range::from(statement.span());
-            self.declare(name, kind, full, Default::default(), Some(start));
+            self.declare(name, kind, full, Head::default(), Some(start));
         }
     }
 
@@ -366,7 +375,7 @@ impl<'t> Builder<'t> {
             Statement::Instruction(instruction) if !self.wants(instruction, span) => {}
             Statement::Instruction(instruction) => self.instruction(instruction, span),
             Statement::Variable(variable) => {
-                let (detail, ty) = head(*variable);
+                let Head { detail, ty } = head(*variable);
                 for declarator in variable.declarators() {
                     let Some(name) = declarator.name() else { continue };
                     let kind = match declarator.range() {
@@ -375,7 +384,7 @@ impl<'t> Builder<'t> {
                         None => DeclarationKind::Variable,
                     };
                     let detail = format!("{detail}{}", dimensions(&declarator));
-                    self.declare(name, kind, span, (detail, ty.clone()), None);
+                    self.declare(name, kind, span, Head { detail, ty: ty.clone() }, None);
                     if let Some(value) = declarator.initializer() {
                         self.names_below(value.syntax(), span);
                     }

@@ -221,10 +221,7 @@ pub(crate) fn rename(
     }
     let db = &analysis.db;
     let module = named.occurrence.meaning == Meaning::Module;
-    let taken = match module {
-        true => files::definition(db, named.located.source, new.into()).is_some(),
-        false => false,
-    };
+    let taken = module && files::definition(db, named.located.source, new.into()).is_some();
     let in_the_way = |found: &Names| {
         let meant = found.occurrences.iter().any(|found| *found.name == *new);
         let declared = found.declarations.iter().any(|found| match found.kind {

@@ -90,11 +90,44 @@ pub fn phases() -> Vec<PhaseInfo> {
         level: phase.level,
         doc: phase.doc,
         state: phase.state(),
-        no_ori: phase.leaves_ori().err(),
+        no_ori: phase.leaves_ori().err().map(|reason| reason.to_string()),
     };
     let mut phases: Vec<PhaseInfo> = oriole_pipeline::PHASES.iter().map(info).collect();
     phases.sort_by_key(|phase| phase.number);
     phases
+}
+
+/// Why there is no Ori to show.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum OriError {
+    /// No phase has the name or number.
+    #[error("there is no phase `{0}`")]
+    NoPhase(String),
+    /// The phase does not leave Ori; the text says why.
+    #[error("{0}")]
+    NoOri(String),
+    /// The file has no such function.
+    #[error("there is no function `{0}`")]
+    NoFunction(String),
+    /// There is no code for the chip.
+    #[error("{0} is not supported")]
+    Chip(Chip),
+    /// The text of the function has errors.
+    #[error("`{0}` has errors")]
+    Diagnosed(String),
+    /// A stage failed; the text says why.
+    #[error("{0}")]
+    Stage(String),
+}
+
+impl OriError {
+    /// The error of a function that does not compile.
+    pub(crate) fn of(failed: &Failed, function: &str) -> OriError {
+        match failed {
+            Failed::Diagnosed => OriError::Diagnosed(function.to_owned()),
+            other => OriError::Stage(other.to_string()),
+        }
+    }
 }
 
 pub(crate) fn ori(
@@ -103,17 +136,14 @@ pub(crate) fn ori(
     function: &str,
     chip: Chip,
     phase: &str,
-) -> Result<String, String> {
-    let phase = oriole_pipeline::phases::find(phase).ok_or_else(|| format!("there is no phase `{phase}`"))?;
-    phase.leaves_ori()?;
+) -> Result<String, OriError> {
+    let phase = oriole_pipeline::phases::find(phase).ok_or_else(|| OriError::NoPhase(phase.to_owned()))?;
+    phase.leaves_ori().map_err(|reason| OriError::NoOri(reason.to_string()))?;
     let db = &analysis.db;
-    let unit =
-        analysis.code_unit(file, function).ok_or_else(|| format!("there is no function `{function}`"))?;
-    let config = analysis.config(file, chip).ok_or_else(|| format!("{chip} is not supported"))?;
-    let result = oriole_queries::view::ori_after(db, unit, config, phase).map_err(|failed| match failed {
-        Failed::Diagnosed => format!("`{function}` has errors"),
-        other => other.to_string(),
-    })?;
+    let unit = analysis.code_unit(file, function).ok_or_else(|| OriError::NoFunction(function.to_owned()))?;
+    let config = analysis.config(file, chip).ok_or(OriError::Chip(chip))?;
+    let result = oriole_queries::view::ori_after(db, unit, config, phase)
+        .map_err(|failed| OriError::of(&failed, function))?;
     let done = match phase.work {
         Work::By(other) => format!(", which is done by {other}"),
         _ => String::new(),

@@ -207,12 +207,12 @@ fn views() {
     }
     let mut out = String::new();
     tree.iter().for_each(|node| dump(node, 0, &mut out));
-    let ori = analysis.ori(fixture.file, "k", Chip::SM_90, "0").unwrap().unwrap_or_else(|error| error);
+    let ori =
+        analysis.ori(fixture.file, "k", Chip::SM_90, "0").unwrap().unwrap_or_else(|error| error.to_string());
     assert!(ori.contains("EXIT"));
     out.push_str(&format!("{}\n", ori.lines().next().unwrap()));
-    out.push_str(
-        &analysis.ori(fixture.file, "k", Chip::SM_90, "nothing").unwrap().unwrap_or_else(|error| error),
-    );
+    let nothing = analysis.ori(fixture.file, "k", Chip::SM_90, "nothing").unwrap();
+    out.push_str(&nothing.unwrap_or_else(|error| error.to_string()));
     expect![[r#"
         UNIT
           FUNCTION

@@ -20,8 +20,8 @@ const BOX_ALIGNMENT: u64 = 128;
 /// Alignment of tensor maps.
 const MAP_ALIGNMENT: u64 = 64;
 
-fn illegal(message: String) -> Fault {
-    Fault::new(FaultKind::Illegal, message)
+fn illegal(reason: impl std::fmt::Display) -> Fault {
+    Fault::new(FaultKind::Illegal, reason.to_string())
 }
 
 /// Copies a block of bytes, or combines it with the target.
@@ -89,9 +89,12 @@ fn receivers(at: &LaneContext, target: u64, signal: &Signal) -> Vec<(u64, Option
     let Some(blocks) = signal.blocks else { return vec![(target, object)] };
     let mask = at.read(blocks);
     let ranks = (0..16).filter(|rank| mask >> rank & 1 == 1);
-    let told = |rank: u32, object: u64| match signal.in_pairs {
-        true => in_block(object, rank & !1 | shared_address(object, at.block.rank).0 & 1),
-        false => in_block(object, rank),
+    let told = |rank: u32, object: u64| {
+        if signal.in_pairs {
+            in_block(object, rank & !1 | shared_address(object, at.block.rank).0 & 1)
+        } else {
+            in_block(object, rank)
+        }
     };
     ranks.map(|rank| (in_block(target, rank), object.map(|object| told(rank, object)))).collect()
 }
@@ -179,7 +182,7 @@ pub fn copy_box(at: &mut LaneContext, step: &BoxStep) -> Result<(), Fault> {
     let bytes = map.element_bytes();
     // Rows that are given by index may be anywhere.
     if step.walk != Walk::Rows && cells.iter().any(|cell| cell.before) {
-        return Err(illegal("a store of a box reaches a negative coordinate".into()));
+        return Err(illegal("a store of a box reaches a negative coordinate"));
     }
     match step.combine {
         Some(named) => map.check_combination(named).map_err(illegal)?,

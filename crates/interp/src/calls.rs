@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::builtin;
 use crate::context::LaneContext;
-use crate::lane::Lane;
+use crate::lane::{Entered, Lane};
 use crate::launch::{Fault, FaultKind};
 use crate::machine::Machine;
 use crate::memory::word;
@@ -53,9 +53,14 @@ pub fn enter(at: &mut LaneContext, callee: usize, arguments: &[Argument]) -> Res
     };
     let current = &code.functions[code.steps[at.lane.pc as usize].function as usize];
     let lane = &mut *at.lane;
-    let registers = (current.registers, function.registers);
     let open = passed.get(wanted.wrapping_sub(1)).filter(|_| is_open).map_or(0, |bytes| bytes.len() as u32);
-    lane.enter(lane.pc, callee as u32, registers, function.frame_bytes + open.next_multiple_of(16))?;
+    lane.enter(&Entered {
+        call: lane.pc,
+        callee: callee as u32,
+        caller_registers: current.registers,
+        registers: function.registers,
+        frame_bytes: function.frame_bytes + open.next_multiple_of(16),
+    })?;
     for (formal, bytes) in function.parameters.iter().zip(&passed) {
         match formal {
             Formal::Frame(offset, size) => {

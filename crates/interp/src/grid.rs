@@ -298,7 +298,7 @@ pub fn run(program: &Program, launch: &Launch) -> Outcome {
     };
     let addresses = match addresses {
         Ok(addresses) => addresses,
-        Err(message) => return failed(Fault::new(FaultKind::BadLaunch, message)),
+        Err(error) => return failed(Fault::new(FaultKind::BadLaunch, error.to_string())),
     };
     let mut machine = Machine {
         code: &decoded.code,

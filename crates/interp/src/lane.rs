@@ -43,6 +43,20 @@ pub fn members(mut mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
+/// A call, as a lane enters its callee.
+pub struct Entered {
+    /// Step of the call.
+    pub call: u32,
+    /// Index of the callee.
+    pub callee: u32,
+    /// Registers of the caller.
+    pub caller_registers: u32,
+    /// Registers of the callee.
+    pub registers: u32,
+    /// Bytes of the callee's frame.
+    pub frame_bytes: u32,
+}
+
 /// The caller of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct CallFrame {
@@ -153,13 +167,11 @@ impl Lane {
     }
 
     /// Opens a frame for a callee.
-    pub fn enter(
-        &mut self,
-        call: u32,
-        callee: u32,
-        (caller_registers, registers): (u32, u32),
-        frame_bytes: u32,
-    ) -> Result<(), Fault> {
+    ///
+    /// # Errors
+    /// Local memory, or the depth of calls, is used up.
+    pub fn enter(&mut self, entered: &Entered) -> Result<(), Fault> {
+        let &Entered { call, callee, caller_registers, registers, frame_bytes } = entered;
         let top = self.local.len() as u32;
         let frame = top.next_multiple_of(16);
         let end = frame.saturating_add(frame_bytes);
@@ -183,8 +195,8 @@ impl Lane {
         Ok(())
     }
 
-    /// Closes the current frame and returns the data of the call. The caller's frame is current again; the callee's
-    /// bytes stay until [`Lane::cut`].
+    /// Closes the current frame and returns the call; the caller's frame is current again, the
+    /// callee's bytes are still there until [`Lane::cut`].
     pub fn leave(&mut self) -> Option<CallFrame> {
         let call = self.calls.pop()?;
         self.base = call.base;

@@ -27,7 +27,6 @@ const FUNCTION_STRIDE: u64 = 0x100;
 
 /// A state space that an access names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Place {
     Generic,
     Global,

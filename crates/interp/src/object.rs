@@ -1,8 +1,7 @@
-//! Mbarriers in shared memory (`mbarrier`): the format of their eight bytes, and the end of a phase.
+//! mbarriers: the meaning of their eight bytes of shared memory to the instructions that work on them, and when a phase ends.
 //!
-//! The format is the interpreter's own: programs may not look into an mbarrier, and a state that `arrive` returns is
-//! only used by instructions of this family. Zeros are not an mbarrier, so that a use before initialization is
-//! detected.
+//! The format is the interpreter's: programs may not look into an object, and the state that `arrive` gives only goes back
+//! to instructions of this family. Zeros are no object, so that using one that was never initialized is seen.
 
 use crate::context::LaneContext;
 use crate::launch::{Fault, FaultKind};
@@ -25,6 +24,25 @@ const LAYOUT: u32 = 62;
 const PHASE: u32 = 63;
 /// The field of outstanding bytes: the count with a sign.
 const OUTSTANDING_BITS: u32 = COUNT_BITS + 1;
+
+/// Why a program may not do this to an mbarrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ObjectError {
+    /// More bytes than the field holds.
+    #[error("{0} outstanding bytes are more than an mbarrier can count")]
+    Outstanding(i64),
+    /// Not as many arrivals as the phase may still have.
+    #[error("{count} arrivals at an mbarrier that waits for {pending}")]
+    Arrivals {
+        /// Arrivals.
+        count: u32,
+        /// Arrivals that the phase waits for.
+        pending: u32,
+    },
+    /// The arrivals must not complete the phase.
+    #[error("{0} arrivals with .noComplete would complete the phase")]
+    Completes(u32),
+}
 
 /// An mbarrier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,10 +95,10 @@ impl Object {
     }
 
     /// Expected transaction bytes, or, negative, completed ones.
-    pub fn transfer(&mut self, bytes: i64) -> Result<(), String> {
+    pub fn transfer(&mut self, bytes: i64) -> Result<(), ObjectError> {
         let outstanding = i64::from(self.outstanding) + bytes;
         if outstanding.unsigned_abs() > u64::from(MOST) {
-            return Err(format!("{outstanding} outstanding bytes are more than an mbarrier can count"));
+            return Err(ObjectError::Outstanding(outstanding));
         }
         self.outstanding = outstanding as i32;
         self.end_phase();
@@ -88,9 +106,9 @@ impl Object {
     }
 
     /// `count` threads arrive; with `drop` the expected count of later phases drops, too.
-    pub fn arrive(&mut self, count: u32, drop: bool) -> Result<(), String> {
+    pub fn arrive(&mut self, count: u32, drop: bool) -> Result<(), ObjectError> {
         if count == 0 || count > self.pending {
-            return Err(format!("{count} arrivals at an mbarrier that waits for {}", self.pending));
+            return Err(ObjectError::Arrivals { count, pending: self.pending });
         }
         if drop {
             self.expected = self.expected.saturating_sub(count);
@@ -115,7 +133,7 @@ pub fn pending_count(state: u64) -> u64 {
 }
 
 impl LaneContext<'_, '_> {
-    /// The address of an mbarrier, which is in shared memory.
+    /// The address of an object, which is in shared memory.
     pub fn object_address(&self, location: &Location) -> Result<u64, Fault> {
         let address = self.address(location);
         match location.place {
@@ -162,11 +180,11 @@ impl LaneContext<'_, '_> {
         &mut self,
         address: u64,
         arrives: bool,
-        change: impl FnOnce(&mut Object) -> Result<(), String>,
+        change: impl FnOnce(&mut Object) -> Result<(), ObjectError>,
     ) -> Result<Object, Fault> {
         let before = self.object(address)?;
         let mut after = before;
-        change(&mut after).map_err(|message| Fault::new(FaultKind::Illegal, message))?;
+        change(&mut after).map_err(|error| Fault::new(FaultKind::Illegal, error.to_string()))?;
         self.put_object(address, after.encode())?;
         let name = self.object_name(address);
         self.machine.watch.change_object(name, arrives, after.phase != before.phase);
@@ -210,7 +228,7 @@ impl LaneContext<'_, '_> {
             })?,
             ObjectOperation::ArriveWithin { drop } => self.change_object(address, true, |object| {
                 if amount >= object.pending {
-                    return Err(format!("{amount} arrivals with .noComplete would complete the phase"));
+                    return Err(ObjectError::Completes(amount));
                 }
                 object.arrive(amount, drop)
             })?,

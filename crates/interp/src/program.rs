@@ -1,6 +1,7 @@
 //! The program that a launch runs: functions with resolved bodies, and the variables of the module.
 
 use oriole_chip::{Chip, MatrixUnit};
+use oriole_diagnostics::Diagnostic;
 use oriole_hir::Body;
 use oriole_hir::module::Module;
 use oriole_ptx::Space;
@@ -67,6 +68,18 @@ pub struct InitialAddress {
 }
 
 impl Program {
+    /// The program of a text.
+    ///
+    /// # Errors
+    /// The first error of the text.
+    pub fn of_text(text: &str) -> Result<Program, Diagnostic> {
+        let mut module = oriole_hir::resolve_module(text);
+        match module.diagnostics.iter().position(Diagnostic::is_error) {
+            Some(first) => Err(module.diagnostics.swap_remove(first)),
+            None => Ok(Program::from_module(&module)),
+        }
+    }
+
     /// The program of a resolved module. The caller checks whether the module has errors: the bodies of functions with
     /// errors lack instructions. The chip is the one that `.target` names, or the default chip.
     pub fn from_module(module: &Module) -> Program {

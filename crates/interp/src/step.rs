@@ -543,7 +543,6 @@ pub enum PolicyStep {
 
 /// An operation with the carry flag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum CarryOperation {
     Add,
     Subtract,
@@ -553,7 +552,6 @@ pub enum CarryOperation {
 
 /// The operation of an atomic.
 #[derive(Clone, Copy, PartialEq, Debug)]
-#[allow(missing_docs)]
 pub enum AtomicOperation {
     Add(Kind),
     Minimum(Kind),
@@ -573,7 +571,6 @@ pub enum AtomicOperation {
 
 /// A collective operation of lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum CollectiveOperation {
     Shuffle(Shuffle),
     VoteAll,
@@ -770,7 +767,6 @@ pub struct SharePlace {
 
 /// The source lane of a shuffle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Shuffle {
     Up,
     Down,
@@ -780,7 +776,6 @@ pub enum Shuffle {
 
 /// The operation of `redux`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Reduction {
     Add,
     MinimumSigned,
@@ -800,7 +795,6 @@ pub enum Reduction {
 
 /// The operation of a barrier instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum BarrierOperation {
     Synchronize,
     Arrive,

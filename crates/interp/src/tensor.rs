@@ -1,7 +1,7 @@
-//! Tensor maps: their 128 bytes, and the elements of memory in a TMA tile.
+//! Tensor maps: the meaning of their 128 bytes, and the elements of memory that belong to a tile.
 //!
-//! The fields up to byte 0x3b are where `tensormap.replace` puts them. No instruction writes the im2col fields; here
-//! they are after those, where launch records put them.
+//! The fields up to byte 0x3b are where `tensormap.replace` puts them. No instruction writes the other fields of an image;
+//! here they come after, where launch records put them.
 
 use smallvec::SmallVec;
 
@@ -34,6 +34,60 @@ pub struct TensorMap {
     image: Option<Image>,
 }
 
+/// Why a tensor map, or a copy by it, is illegal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum TensorError {
+    /// The map asks for an interleaved layout.
+    #[error("interleaved tensors are not supported")]
+    Interleaved,
+    /// The map asks for a swizzle with another atom than 16 bytes.
+    #[error("this way to swizzle is not supported")]
+    Swizzle,
+    /// No element type has this code.
+    #[error("the tensor map has the unknown element type {0}")]
+    Element(u32),
+    /// The map has more dimensions than a tensor.
+    #[error("the tensor map has {0} dimensions")]
+    Dimensions(usize),
+    /// The copy starts between lines of global memory.
+    #[error("the first coordinate is {0} bytes from the tensor's begin, no multiple of 16")]
+    Start(i64),
+    /// No GPU has this reduction of these elements.
+    #[error("a tensor has no such reduction of {name}", name = .0.name())]
+    Reduction(Element),
+    /// A bound of an image that is stored to is negative.
+    #[error("a store of a box into an image with a negative lower bound")]
+    Bound,
+    /// The instruction names another number of coordinates than the tensor has.
+    #[error("{named} coordinates for a tensor of {rank} dimensions")]
+    Coordinates {
+        /// Coordinates of the instruction.
+        named: usize,
+        /// Dimensions of the tensor.
+        rank: usize,
+    },
+    /// The box must be one row.
+    #[error("the box has more than a row")]
+    Rows,
+    /// The instruction copies pixels.
+    #[error("the tensor map is none of an image")]
+    NoImage,
+    /// The instruction copies a tile.
+    #[error("the tensor map is that of an image")]
+    Image,
+    /// Rows do not fit the pattern that swizzling works on.
+    #[error("rows of {bytes} bytes are wider than a swizzle of {most}")]
+    Wide {
+        /// Bytes of a row.
+        bytes: u64,
+        /// Bytes of the pattern.
+        most: u64,
+    },
+    /// Rows do not fill lines.
+    #[error("rows of {0} bytes are no multiple of 16")]
+    Row(u64),
+}
+
 /// The im2col fields: traversal of pixels.
 #[derive(Debug)]
 struct Image {
@@ -63,9 +117,11 @@ const PART: u64 = 32;
 const PARTS: u64 = 4;
 
 /// The type of the elements.
-#[derive(Clone, Copy, Debug)]
-enum Element {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Element {
+    /// An integer.
     Integer(Kind),
+    /// A floating-point number.
     Float(Format),
 }
 
@@ -87,7 +143,7 @@ impl Element {
         }
     }
 
-    fn of_code(code: u32) -> Result<Element, String> {
+    fn of_code(code: u32) -> Result<Element, TensorError> {
         let integer = |bits, signed| Element::Integer(Kind { bits, signed });
         Ok(match code {
             0 => integer(8, false),
@@ -100,7 +156,7 @@ impl Element {
             7 | 8 => Element::Float(Format::F32),
             9 => Element::Float(Format::F64),
             10 => Element::Float(Format::BF16),
-            _ => return Err(format!("the tensor map has the unknown element type {code}")),
+            _ => return Err(TensorError::Element(code)),
         })
     }
 }
@@ -125,18 +181,18 @@ fn signed_half(bytes: &[u8], at: usize) -> i64 {
 
 impl TensorMap {
     /// Reads a map.
-    pub fn new(bytes: &[u8]) -> Result<TensorMap, String> {
+    pub fn new(bytes: &[u8]) -> Result<TensorMap, TensorError> {
         let kinds = word(bytes, 8) as u32;
         if kinds >> 11 & 3 != 0 {
-            return Err("interleaved tensors are not supported".into());
+            return Err(TensorError::Interleaved);
         }
         if kinds >> 19 & 0xf != 0 {
-            return Err("this way to swizzle is not supported".into());
+            return Err(TensorError::Swizzle);
         }
         let element = Element::of_code(kinds >> 7 & 0xf)?;
         let rank = (kinds >> 4 & 7) as usize + 1;
         if rank > MOST {
-            return Err(format!("the tensor map has {rank} dimensions"));
+            return Err(TensorError::Dimensions(rank));
         }
         let mut map = TensorMap {
             address: word(bytes, 0) | word(bytes, 4) << 32,
@@ -175,18 +231,16 @@ impl TensorMap {
     }
 
     /// A copy begins at a line of global memory, inside of the tensor or not.
-    pub fn check_start(&self, coordinates: &[i64]) -> Result<(), String> {
+    pub fn check_start(&self, coordinates: &[i64]) -> Result<(), TensorError> {
         let bytes = coordinates[0] * self.element.bytes() as i64;
         match bytes % LINE {
             0 => Ok(()),
-            _ => Err(format!(
-                "the first coordinate is {bytes} bytes from the tensor's begin, no multiple of 16"
-            )),
+            _ => Err(TensorError::Start(bytes)),
         }
     }
 
     /// Whether such a reduction is valid for the element type: a GPU supports the combinations of the PTX manual.
-    pub fn check_combination(&self, named: AtomicOperation) -> Result<(), String> {
+    pub fn check_combination(&self, named: AtomicOperation) -> Result<(), TensorError> {
         let listed = match (named, self.element) {
             (AtomicOperation::Add(_), Element::Float(_)) => true,
             (AtomicOperation::Add(_), Element::Integer(kind)) => {
@@ -201,18 +255,13 @@ impl TensorMap {
             (_, Element::Integer(kind)) => kind.bits >= 32,
             (_, Element::Float(_)) => false,
         };
-        if listed {
-            return Ok(());
-        }
-        Err(format!("a tensor has no such reduction of {}", self.element.name()))
+        if listed { Ok(()) } else { Err(TensorError::Reduction(self.element)) }
     }
 
     /// Whether tiles can be stored into the image: not if a bound is negative, wherever they are.
-    pub fn check_bounds(&self) -> Result<(), String> {
+    pub fn check_bounds(&self) -> Result<(), TensorError> {
         match &self.image {
-            Some(image) if image.lower.iter().any(|&bound| bound < 0) => {
-                Err("a store of a box into an image with a negative lower bound".into())
-            }
+            Some(image) if image.lower.iter().any(|&bound| bound < 0) => Err(TensorError::Bound),
             _ => Ok(()),
         }
     }
@@ -241,11 +290,10 @@ impl TensorMap {
 
     /// The elements of the tile at these coordinates, in the order of shared memory. `offsets` are im2col offsets, in
     /// pixels.
-    pub fn cells(&self, coordinates: &[i64], offsets: &[u64], walk: Walk) -> Result<Vec<Cell>, String> {
+    pub fn cells(&self, coordinates: &[i64], offsets: &[u64], walk: Walk) -> Result<Vec<Cell>, TensorError> {
         let wanted = if walk == Walk::Rows { 5 } else { self.rank };
         if coordinates.len() != wanted || (walk == Walk::Rows && self.rank != 2) {
-            let named = coordinates.len();
-            return Err(format!("{named} coordinates for a tensor of {} dimensions", self.rank));
+            return Err(TensorError::Coordinates { named: coordinates.len(), rank: self.rank });
         }
         let mut cells = self.walk(coordinates, offsets, walk)?;
         // Rows that are narrower than the swizzle pattern have its pitch.
@@ -258,15 +306,15 @@ impl TensorMap {
     }
 
     /// The elements without swizzle pitch, one after the other.
-    fn walk(&self, coordinates: &[i64], offsets: &[u64], walk: Walk) -> Result<Vec<Cell>, String> {
+    fn walk(&self, coordinates: &[i64], offsets: &[u64], walk: Walk) -> Result<Vec<Cell>, TensorError> {
         match (&self.image, walk) {
             (None, Walk::Tile) => self.check_rows(self.extents[0]).map(|()| self.tile(coordinates)),
             (None, Walk::Rows) if self.extents[1] == 1 => {
                 self.check_rows(self.extents[0]).map(|()| self.rows(coordinates))
             }
-            (None, Walk::Rows) => Err("the box has more than a row".into()),
-            (None, _) => Err("the tensor map is none of an image".into()),
-            (Some(_), Walk::Tile | Walk::Rows) => Err("the tensor map is that of an image".into()),
+            (None, Walk::Rows) => Err(TensorError::Rows),
+            (None, _) => Err(TensorError::NoImage),
+            (Some(_), Walk::Tile | Walk::Rows) => Err(TensorError::Image),
             (Some(image), Walk::Image) => {
                 self.check_rows(image.channels).map(|()| self.column(image, coordinates, offsets))
             }
@@ -331,14 +379,14 @@ impl TensorMap {
     }
 
     /// Rows must fill lines of 16 bytes, and with swizzling not more than those of the pattern.
-    fn check_rows(&self, elements: u64) -> Result<(), String> {
+    fn check_rows(&self, elements: u64) -> Result<(), TensorError> {
         let bytes = elements * self.element.bytes();
         let most = self.pattern();
         if self.swizzle != 0 && bytes > most {
-            return Err(format!("rows of {bytes} bytes are wider than a swizzle of {most}"));
+            return Err(TensorError::Wide { bytes, most });
         }
         if !bytes.is_multiple_of(16) {
-            return Err(format!("rows of {bytes} bytes are no multiple of 16"));
+            return Err(TensorError::Row(bytes));
         }
         Ok(())
     }

@@ -33,11 +33,10 @@ fn place(at: &LaneContext, location: &Location) -> Address {
 fn ranks(at: &LaneContext, blocks: u32) -> Result<Vec<u32>, Fault> {
     let first = at.block.rank / blocks * blocks;
     let ranks: Vec<u32> = (first..first + blocks).collect();
-    match ranks.last().is_some_and(|last| (*last as usize) < at.machine.tensor.len()) {
-        true => Ok(ranks),
-        false => {
-            Err(Fault::new(FaultKind::Illegal, "the block has no other one in its cluster to pair with"))
-        }
+    if ranks.last().is_some_and(|last| (*last as usize) < at.machine.tensor.len()) {
+        Ok(ranks)
+    } else {
+        Err(Fault::new(FaultKind::Illegal, "the block has no other one in its cluster to pair with"))
     }
 }
 
@@ -235,10 +234,9 @@ fn own<'m>(machine: &'m mut Machine, block: &BlockState) -> &'m mut TensorMemory
 /// The word, which is the same in all lanes.
 fn same(mut values: impl Iterator<Item = u64>) -> Result<u32, Fault> {
     let first = values.next().unwrap_or(0) as u32;
-    match values.all(|value| value as u32 == first) {
-        true => Ok(first),
-        false => {
-            Err(Fault::new(FaultKind::Illegal, "an operand on tensor memory is not the same in all lanes"))
-        }
+    if values.all(|value| value as u32 == first) {
+        Ok(first)
+    } else {
+        Err(Fault::new(FaultKind::Illegal, "an operand on tensor memory is not the same in all lanes"))
     }
 }

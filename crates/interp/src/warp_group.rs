@@ -131,9 +131,10 @@ pub fn issue(
     let descriptor = |registers: &Registers| {
         let mut values = registers.iter().flatten();
         let first = values.next().copied().unwrap_or(0);
-        match values.all(|value| *value == first) {
-            true => Ok(first),
-            false => Err(Fault::new(FaultKind::Illegal, "a descriptor is not the same in all lanes")),
+        if values.all(|value| *value == first) {
+            Ok(first)
+        } else {
+            Err(Fault::new(FaultKind::Illegal, "a descriptor is not the same in all lanes"))
         }
     };
     let read = |descriptor: u64, transposed: bool, lines: std::ops::Range<u32>, length: u32, bits: u32| {

@@ -113,18 +113,20 @@ impl Watch {
     /// An MMA begins to read pieces of the shared memory of its block, or ends.
     pub fn product(&mut self, pieces: &[Piece], ends: bool) {
         let (rank, _) = self.who;
-        let mut pieces: Vec<u64> = match self.is_on() {
-            true => pieces.iter().map(|(address, _)| u64::from(*address)).collect(),
-            false => return,
+        let mut pieces: Vec<u64> = if self.is_on() {
+            pieces.iter().map(|(address, _)| u64::from(*address)).collect()
+        } else {
+            return;
         };
         // Neighbouring elements are in one piece.
         pieces.sort_unstable();
         pieces.dedup();
         for start in pieces {
             let bytes = Bytes { rank, start, size: ROW_BYTES as u64 };
-            match ends {
-                true => self.transfers.product_ends(bytes, self.who),
-                false => self.transfers.product_reads(bytes, self.pc, self.who),
+            if ends {
+                self.transfers.product_ends(bytes, self.who)
+            } else {
+                self.transfers.product_reads(bytes, self.pc, self.who)
             }
         }
     }

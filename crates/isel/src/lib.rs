@@ -11,4 +11,4 @@ mod select;
 pub mod template;
 
 pub use backend::{patterns, tree};
-pub use select::{Explained, SelectError, Tables, explain, select};
+pub use select::{Explained, SelectError, SelectReason, Tables, explain, select};

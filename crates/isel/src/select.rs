@@ -16,7 +16,7 @@ use oriole_sass::form::{self, Table};
 use oriole_sass::{Control, Guard};
 use typed_index_collections::TiVec;
 
-/// Chip tables that selection needs.
+/// The tables of a chip that selection reads.
 #[derive(Clone, Copy)]
 pub struct Tables {
     /// Its forms.
@@ -35,21 +35,31 @@ impl Tables {
 }
 
 /// An instruction that has no machine form: a compiler bug, never a user error.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("no form for `{instruction}`: {reason}")]
 pub struct SelectError {
     /// The instruction as Ori text.
     pub instruction: String,
     /// Why.
-    pub reason: String,
+    pub reason: SelectReason,
 }
 
-impl std::fmt::Display for SelectError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "no form for `{}`: {}", self.instruction, self.reason)
-    }
+/// Why an instruction has no machine form.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SelectReason {
+    /// A pseudo-operation without a row.
+    #[error("no pattern speaks of this pseudo-operation")]
+    NoRow,
+    /// A row whose tests let an instruction through that its template cannot build.
+    #[error("row `{0}` does not ask all that it needs")]
+    IncompleteRow(&'static str),
+    /// A pseudo-operation that is left where only machine operations may be.
+    #[error("a pseudo-operation after expansion")]
+    Pseudo,
+    /// The operands cannot be written.
+    #[error(transparent)]
+    Marshal(#[from] MarshalError),
 }
-
-impl std::error::Error for SelectError {}
 
 /// Selects the form of every instruction of an allocated function. Loop depths are filled in, control words are
 /// neutral.
@@ -70,7 +80,7 @@ pub fn select(
     let &Tables { forms, tree, latency: model } = tables;
     let depths = loop_depths(function);
     for (block, depth) in function.blocks.iter().zip(depths) {
-        // Passes after selection may add one.
+        // A later stage may add one.
         let mut instructions = Vec::with_capacity(block.instructions.len() + 1);
         let mut decisions =
             decide(tree, model, function, assignment, block, options.alternatives).into_iter();
@@ -152,35 +162,33 @@ fn choose(
     original: &Instruction,
     next: Option<&Instruction>,
     decision: Option<Decision>,
-) -> Result<MachineInstruction, String> {
+) -> Result<MachineInstruction, SelectReason> {
     let Some(Decision { choice: (row, pattern), .. }) = decision else {
-        return Err("no pattern speaks of this pseudo-operation".to_owned());
+        return Err(SelectReason::NoRow);
     };
     let rewritten;
     let instruction = match pattern.template {
         Template::Keep => original,
         Template::Build(build) => {
-            rewritten = build
-                .apply(original, next)
-                .map_err(|Mismatch| format!("row `{}` does not ask all that it needs", pattern.name))?;
+            rewritten =
+                build.apply(original, next).map_err(|Mismatch| SelectReason::IncompleteRow(pattern.name))?;
             &rewritten
         }
     };
     let Opcode::Sass(op) = instruction.opcode else {
-        return Err("a pseudo-operation after expansion".to_owned());
+        return Err(SelectReason::Pseudo);
     };
     let registers = Registers { assignment };
     let guard = match instruction.guard {
         None => Guard::ALWAYS,
         Some(guard) => Guard {
             uniform: function.file(guard.value) == File::UP,
-            register: registers.tuple(&[guard.value]).map_err(|error| error.to_string())?,
+            register: registers.tuple(&[guard.value])?,
             negated: guard.negated,
         },
     };
     let Marshalled { operands, fixup, form } =
-        oriole_ori::marshal(forms, function, instruction, |values| registers.tuple(values))
-            .map_err(|error| error.to_string())?;
+        oriole_ori::marshal(forms, function, instruction, |values| registers.tuple(values))?;
     let mods = instruction.mods.clone();
     Ok(MachineInstruction {
         instruction: oriole_sass::Instruction { guard, op, mods, operands, control: Control::NEUTRAL },

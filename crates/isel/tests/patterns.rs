@@ -60,7 +60,7 @@ fn selected_on(
             });
             lines.collect::<Vec<_>>().join("\n")
         }
-        Err(error) => error.reason,
+        Err(error) => error.reason.to_string(),
     }
 }
 

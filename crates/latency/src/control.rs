@@ -130,9 +130,10 @@ impl Model {
     pub fn minimum_stall(&self, op: Op, mods: &Mods) -> u8 {
         let stall = self.stalls[op as usize];
         // Few chips have stalls of classes, and to find out a class takes longer than all the rest.
-        match self.has_class_stalls {
-            true => stall.max(self.class_stalls[self.class(op, mods) as usize]),
-            false => stall,
+        if self.has_class_stalls {
+            stall.max(self.class_stalls[self.class(op, mods) as usize])
+        } else {
+            stall
         }
     }
 

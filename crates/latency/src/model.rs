@@ -2,7 +2,7 @@
 //! the unobserved ones.
 
 use crate::group::{ALL_CONSUMERS, ALL_PRODUCERS, CONSUMERS, Consumer, PRODUCERS, Producer};
-use crate::table::{Cell, Distance, Row, Tables, Timing};
+use crate::table::{Cell, Distance, Origin, Row, Tables, Timing};
 use crate::{Class, ResultPart, Slot, tables};
 use oriole_chip::Chip;
 use oriole_sass::Op;
@@ -25,7 +25,20 @@ pub struct Listed {
 /// The group of all results that a scoreboard reports.
 const BY_SCOREBOARD: &str = "by scoreboard";
 
+impl std::fmt::Display for Listed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Listed { hazard, first, second, distance } = self;
+        let origin = format!("{:?}", distance.origin).to_lowercase();
+        write!(f, "{hazard} {first} -> {second}: {} cycles, {origin}", distance.cycles)
+    }
+}
+
 impl Listed {
+    /// Whether the distance is a guess.
+    pub fn is_guess(&self) -> bool {
+        self.distance.origin == Origin::Guessed
+    }
+
     fn new(hazard: &'static str, first: &dyn fmt::Debug, second: String, cell: Cell) -> Listed {
         Listed { hazard, first: format!("{first:?}"), second, distance: cell.distance() }
     }
@@ -331,10 +344,7 @@ impl Model {
 
     /// The row of a result, `None` for one that a scoreboard reports (or a convergence barrier).
     fn producer(&self, class: Class, part: ResultPart) -> Option<Producer> {
-        match self.is_variable_class(class) {
-            true => None,
-            false => Producer::of(class, part),
-        }
+        if self.is_variable_class(class) { None } else { Producer::of(class, part) }
     }
 
     /// Read after write: cycles after which a reader in `slot` sees a result. `None` if a scoreboard reports it.

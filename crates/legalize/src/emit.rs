@@ -8,6 +8,14 @@ use oriole_sass::{Mod, Op};
 /// A 64-bit quantity, low word first.
 pub(crate) type Pair = [Value; 2];
 
+/// The words that a path brings to a join.
+pub(crate) struct Incoming<'w> {
+    /// Last block of the path.
+    pub from: BlockId,
+    /// The words.
+    pub words: &'w [Value],
+}
+
 /// Appends instructions and returns their results.
 pub(crate) struct Emit<'b, 'f> {
     pub b: &'b mut Builder<'f>,
@@ -38,17 +46,12 @@ impl Emit<'_, '_> {
         d
     }
 
-    /// Continues where two paths merge, with phis of their words.
-    pub fn merge(
-        &mut self,
-        join: BlockId,
-        (one, left): (BlockId, &[Value]),
-        (other, right): (BlockId, &[Value]),
-    ) -> Vec<Value> {
+    /// Continues where two paths join, with phis of their words.
+    pub fn merge(&mut self, join: BlockId, one: Incoming<'_>, other: Incoming<'_>) -> Vec<Value> {
         self.b.set_block(join);
-        let merged: Vec<Value> = left.iter().map(|_| self.b.r()).collect();
-        for (&destination, (&left, &right)) in merged.iter().zip(left.iter().zip(right)) {
-            let sources = [(one, left.into()), (other, right.into())].into_iter().collect();
+        let merged: Vec<Value> = one.words.iter().map(|_| self.b.r()).collect();
+        for (&destination, (&left, &right)) in merged.iter().zip(one.words.iter().zip(other.words)) {
+            let sources = [(one.from, left.into()), (other.from, right.into())].into_iter().collect();
             self.b.function_mut().block_mut(join).phis.push(Phi { destination, sources });
         }
         merged

@@ -4,7 +4,7 @@
 //! phases place convergence barriers and optimize the result like any other code. The 64-bit integer operations that
 //! the sequences use are split at phase 78.
 
-use crate::emit::{Emit, Pair};
+use crate::emit::{Emit, Incoming, Pair};
 use crate::expand_missing;
 use crate::expand_wide::expand;
 use crate::float_divide::{ONE, ONE_F32, Rounding, ShortWay};
@@ -62,7 +62,7 @@ fn block(function: &mut Function, routines: &mut Routines, long: &LongOperands, 
             Opcode::Pseudo(pseudo) if is_exact(pseudo) => {
                 let is_long = long.divides_long(id, &instruction);
                 expand(&mut builder, &instruction, |emit, out| {
-                    exact(emit, routines, &mut divisions, (&instruction, is_long), out);
+                    exact(emit, routines, &mut divisions, &instruction, is_long, out);
                 });
             }
             _ => builder.push(instruction),
@@ -88,7 +88,8 @@ fn exact(
     emit: &mut Emit<'_, '_>,
     routines: &mut Routines,
     divisions: &mut LongDivisions,
-    (instruction, is_long): (&Instruction, bool),
+    instruction: &Instruction,
+    is_long: bool,
     out: &[Value],
 ) {
     let Opcode::Pseudo(pseudo) = instruction.opcode else { return };
@@ -250,5 +251,5 @@ fn unless(
     emit.b.set_block(slow);
     let long = long(emit);
     emit.b.fall_through(join);
-    emit.merge(join, (start, &short.result), (slow, &long))
+    emit.merge(join, Incoming { from: start, words: &short.result }, Incoming { from: slow, words: &long })
 }

@@ -25,7 +25,7 @@ pub fn run(function: &mut Function, chip: Chip) -> bool {
     rewrite(function, wide, |builder, instruction, pseudo| {
         let Instruction { mods, sources, .. } = &instruction;
         expand(builder, &instruction, |emit, out| {
-            let done = long.as_ref().is_some_and(|long| emit.expand_long(long, (pseudo, mods), sources, out));
+            let done = long.as_ref().is_some_and(|long| emit.expand_long(long, pseudo, mods, sources, out));
             if !done {
                 emit.expand_wide(pseudo, mods, sources, out);
             }

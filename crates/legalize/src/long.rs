@@ -36,7 +36,8 @@ impl Emit<'_, '_> {
     pub fn expand_long(
         &mut self,
         long: &Long,
-        (op, mods): (Pseudo, &Mods),
+        op: Pseudo,
+        mods: &Mods,
         sources: &[Source],
         out: &[Value],
     ) -> bool {

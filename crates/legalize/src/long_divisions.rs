@@ -3,7 +3,7 @@
 //! It is separate from the other expansions because it needs the whole block: a quotient and a remainder of the same
 //! operands need one division. Operands that do not fit 32 bits are [found elsewhere](crate::long_operands).
 
-use crate::emit::{Emit, Pair};
+use crate::emit::{Emit, Incoming, Pair};
 use crate::routine::{Routine, Routines};
 use oriole_ori::{Guard, Instruction, Opcode, Pseudo, Source, Value};
 use oriole_sass::Mod;
@@ -91,7 +91,7 @@ fn divide(
     emit.b.set_block(slow);
     let long = by_routine(emit, routines, operands.signed, wanted, [a, b]);
     emit.b.fall_through(join);
-    emit.merge(join, (short, &quick), (slow, &long))
+    emit.merge(join, Incoming { from: short, words: &quick }, Incoming { from: slow, words: &long })
 }
 
 /// [`divide`] by a routine.

@@ -210,9 +210,10 @@ impl Lower<'_> {
             (true, _) => Some(self.halo(self.operand(i, next)?)?),
         };
         let multicast = several_blocks(i);
-        let mask = match multicast {
-            true => Some(self.extended(self.operand(i, next + usize::from(offsets))?, Type::U16)?),
-            false => None,
+        let mask = if multicast {
+            Some(self.extended(self.operand(i, next + usize::from(offsets))?, Type::U16)?)
+        } else {
+            None
         };
         let count = match (window, mask) {
             (None, None) => None,
@@ -491,7 +492,7 @@ impl Lower<'_> {
             Space::Constant | Space::KernelParameter => {
                 let start = match space {
                     Space::Constant => self.window(self.bank.constant_window),
-                    _ => self.parameter_bounds(i)?.0,
+                    _ => self.parameter_bounds(i)?.start,
                 };
                 let offset = self.offset_in_bank(operand)?;
                 let sum = self.b.pair();

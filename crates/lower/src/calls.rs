@@ -19,6 +19,14 @@ enum Callee {
     Indirect(Source),
 }
 
+/// The addresses of the memory in which arguments are passed.
+struct Areas {
+    /// The block of parameters, if there is one.
+    block: Option<Value>,
+    /// Arguments on the stack, if there are any.
+    stack: Option<Value>,
+}
+
 /// Locations of the results of a call: registers, words that registers are extracted from, and the block.
 #[derive(Default)]
 struct Results<'o> {
@@ -75,7 +83,7 @@ impl Lower<'_> {
             self.frame_address(base, symbol, 0);
             base
         });
-        let mut sources = self.pass_arguments(&arguments, &signature, &convention, (block, stack))?;
+        let mut sources = self.pass_arguments(&arguments, &signature, &convention, Areas { block, stack })?;
         let Results { destinations, packed, fetched } =
             self.call_results(&results, &signature, &convention)?;
         let predicates = self.chip.register_files().all_predicates();
@@ -150,13 +158,13 @@ impl Lower<'_> {
         Ok((callee, signature))
     }
 
-    /// The words that are passed in registers; arguments that the convention passes in the block are stored there.
+    /// The words that are passed in registers; those that the convention passes in memory are stored there.
     fn pass_arguments(
         &mut self,
         arguments: &[Operand],
         signature: &Signature,
         convention: &Convention,
-        (block, stack): (Option<Value>, Option<Value>),
+        Areas { block, stack }: Areas,
     ) -> Result<Vec<Source>, LowerError> {
         let mut sources = Vec::new();
         let fixed = |value: Value, register: u8| {

@@ -143,9 +143,10 @@ impl Lower<'_> {
         for upper in if half.packed { &[false, true][..] } else { &[false] } {
             let [a, b, c] = [0, 1, 2].map(|index: usize| {
                 let d = self.b.r();
-                match upper {
-                    false => self.b.shl(d, words[index].clone(), 16u32),
-                    true => self.b.and(d, words[index].clone(), 0xffff_0000u32),
+                if *upper {
+                    self.b.and(d, words[index].clone(), 0xffff_0000u32)
+                } else {
+                    self.b.shl(d, words[index].clone(), 16u32)
                 }
                 Source::value(d)
             });

@@ -99,9 +99,10 @@ pub struct Environment {
 /// Every instruction, operand or construct without back-end support, or an unknown chip.
 pub fn lower(body: &Body, environment: &Environment) -> Result<Function, Vec<LowerError>> {
     let function = attempt(body, environment, true)?;
-    let (mut function, uniform) = match writes_uniform_in_parts(&function) {
-        true => (attempt(body, environment, false)?, false),
-        false => (function, true),
+    let (mut function, uniform) = if writes_uniform_in_parts(&function) {
+        (attempt(body, environment, false)?, false)
+    } else {
+        (function, true)
     };
     handles::settle(&mut function, environment.chip, uniform);
     offsets::settle(&mut function, environment.chip);

@@ -144,9 +144,10 @@ impl Lower<'_> {
         let mut lower: Option<Value> = None;
         for part in parts {
             let is_half = part.bytes < 4;
-            let to: Words = match is_half {
-                true => [self.b.r()].into_iter().collect(),
-                false => d[part.word..][..part.bytes as usize / 4].iter().copied().collect(),
+            let to: Words = if is_half {
+                [self.b.r()].into_iter().collect()
+            } else {
+                d[part.word..][..part.bytes as usize / 4].iter().copied().collect()
             };
             let place = self.behind(&mut matrix, part.line, part.offset);
             let (op, _, extended) = self.access_ops(place.space)?;

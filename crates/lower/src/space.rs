@@ -1,6 +1,8 @@
 //! Addresses: of variables and functions, conversions to and from the generic address space, and queries of the space
 //! of an address. Accesses are in `memory`.
 
+use std::ops::Range;
+
 use crate::LowerError;
 use crate::context::{Lower, Lowered};
 use crate::operand::imm;
@@ -216,7 +218,7 @@ impl Lower<'_> {
             Space::Local => self.bank.local_window,
             Space::Constant => self.bank.constant_window,
             Space::KernelParameter => {
-                let start = self.parameter_bounds(i)?.0;
+                let start = self.parameter_bounds(i)?.start;
                 return self.move_window(d, ty, words, start, to);
             }
             // Parameters of a function whose address is taken are in its frame.
@@ -243,9 +245,9 @@ impl Lower<'_> {
     }
 
     /// The generic addresses of the first kernel parameter and of the end of the last.
-    pub fn parameter_bounds(&mut self, i: &Instruction) -> Result<(Source, Source), LowerError> {
+    pub fn parameter_bounds(&mut self, i: &Instruction) -> Result<Range<Source>, LowerError> {
         match self.bank.parameter_window {
-            ParameterWindow::Bounds(place) => Ok((self.window(place), self.window(place + 8))),
+            ParameterWindow::Bounds(place) => Ok(self.window(place)..self.window(place + 8)),
             // The start of the parameters in the bank depends on the kernel, and a function has several.
             ParameterWindow::Bank { .. } if !self.body.is_entry => Err(self.unsupported_form(i)),
             ParameterWindow::Bank { start, end } => {
@@ -259,7 +261,7 @@ impl Lower<'_> {
                     self.pseudo(Pseudo::Add64, &[], sum, [bank.clone(), offset]);
                     Source::from(sum)
                 });
-                Ok((first, last))
+                Ok(first..last)
             }
         }
     }
@@ -314,19 +316,19 @@ impl Lower<'_> {
     }
 
     /// The generic addresses of the start and of the end of the user's constants.
-    fn constant_bounds(&mut self) -> (Source, Source) {
+    fn constant_bounds(&mut self) -> Range<Source> {
         let start = self.window(self.bank.constant_window);
         let (end, low) = (self.b.pair(), self.b.r());
-        // The linker knows it: global variables follow the constants.
+        // The linker knows it: global variables are directly after the constants.
         let symbol = self.symbol(SymbolKind::ConstantSize, CONSTANT_SIZE);
         self.b.mov(low, Self::address_word(symbol, AddressPart::Low, 0));
         let size = self.tuple([low.into(), Source::rz()]);
         self.pseudo(Pseudo::Add64, &[], end, [start.clone(), size]);
-        (start, end.into())
+        start..end.into()
     }
 
     /// `d <- the address is in a window of the constant bank`.
-    fn in_window(&mut self, d: Value, address: Source, (start, end): (Source, Source)) {
+    fn in_window(&mut self, d: Value, address: Source, Range { start, end }: Range<Source>) {
         let [above, below] = [self.b.p(), self.b.p()];
         self.pseudo(Pseudo::SetPredicate64, &[Mod::GE, Mod::U64], [above], [address.clone(), start]);
         self.pseudo(Pseudo::SetPredicate64, &[Mod::LT, Mod::U64], [below], [address, end]);

@@ -382,9 +382,10 @@ impl Lower<'_> {
             let (op, _, extended) = self.access_ops(access.place.space)?;
             let words = (access.bytes / 4) as usize;
             let through = access.bytes < 4 || layout.transposes();
-            let to: Words = match through {
-                true => [self.b.r()].into_iter().collect(),
-                false => d[access.word..][..words].iter().copied().collect(),
+            let to: Words = if through {
+                [self.b.r()].into_iter().collect()
+            } else {
+                d[access.word..][..words].iter().copied().collect()
             };
             let memory = Self::memory_info(access.place.space, true, false, false);
             let address = self.memory_operand(&access.place, true);

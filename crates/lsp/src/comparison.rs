@@ -35,7 +35,7 @@ pub(crate) fn compare(snapshot: Snapshot, asked: Asked) -> Answer {
     let environment = snapshot.environment.clone();
     // ptxas takes its time: no change waits for it.
     drop(snapshot);
-    let other = match environment.ptxas(&text.text, &chip.to_string()).map_err(Failure::Failed)? {
+    let other = match environment.ptxas(&text.text, &chip.to_string()).map_err(failed)? {
         Ptxas::Refused(report) => json!({ "verdict": REFUSED, "report": report }),
         Ptxas::Made { cubin, report } => theirs(&cubin, &report, &kernel)?,
     };
@@ -43,7 +43,11 @@ pub(crate) fn compare(snapshot: Snapshot, asked: Asked) -> Answer {
     Ok(json!({ "agree": same, "oriole": own, "ptxas": other }))
 }
 
-/// Oriole's verdict on the file, for a chip.
+fn failed(error: impl std::error::Error) -> Failure {
+    Failure::Failed(error.to_string())
+}
+
+/// The verdict of Oriole on the file, for a chip.
 fn verdict(snapshot: &Snapshot, file: FileId, chip: Chip) -> Result<Value, Failure> {
     let mut errors: Vec<FileDiagnostic> = snapshot.analysis.diagnostics(file)?;
     if !errors.iter().any(|found| found.severity == Severity::Error) {
@@ -63,7 +67,7 @@ fn verdict(snapshot: &Snapshot, file: FileId, chip: Chip) -> Result<Value, Failu
 
 /// Figures and code of ptxas's cubin.
 fn theirs(cubin: &[u8], report: &str, kernel: &str) -> Result<Value, Failure> {
-    let read = oriole_ide::annotate(cubin).map_err(Failure::Failed)?;
+    let read = oriole_ide::annotate(cubin).map_err(failed)?;
     let from = read.lines.iter().position(|line| line.begins.as_deref() == Some(kernel));
     let Some(from) = from else {
         return Err(Failure::Failed(format!("the cubin of `ptxas` does not hold `{kernel}`")));

@@ -81,9 +81,9 @@ impl Config {
     /// Reads `oriole.toml`.
     ///
     /// # Errors
-    /// A message with the place of the mistake.
-    pub fn parse(text: &str) -> Result<Config, String> {
-        toml::from_str(text).map_err(|error| error.to_string())
+    /// The place of the mistake, and what is wrong there.
+    pub fn parse(text: &str) -> Result<Config, toml::de::Error> {
+        toml::from_str(text)
     }
 }
 
@@ -150,7 +150,7 @@ pub(crate) fn rule(path: Option<&Path>, client: &Value, environment: &dyn Enviro
             let text = String::from_utf8_lossy(&bytes);
             match Config::parse(&text) {
                 Ok(config) => lay_file(&config, &text, folder, path, &mut ruling),
-                Err(message) => ruling.warnings.push(format!("{}: {message}", file.display())),
+                Err(error) => ruling.warnings.push(format!("{}: {error}", file.display())),
             }
             break;
         }
@@ -270,8 +270,8 @@ mod tests {
             false
         }
 
-        fn ptxas(&self, _text: &str, _chip: &str) -> Result<crate::Ptxas, String> {
-            Err(String::new())
+        fn ptxas(&self, _text: &str, _chip: &str) -> Result<crate::Ptxas, crate::PtxasError> {
+            Err(crate::PtxasError::Missing)
         }
     }
 

@@ -1,11 +1,11 @@
-//! The server's interface to the operating system.
+//! The files and programs that the server may use. It is here so that the server itself opens no file and starts no process.
 
 use std::path::{Path, PathBuf};
 
-/// The result of an installed `ptxas` for a text.
+/// The verdict of an installed `ptxas` on a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ptxas {
-    /// A cubin, and the report about it (`-v`).
+    /// A cubin, and the report on it (`-v`).
     Made {
         /// The container.
         cubin: Vec<u8>,
@@ -14,6 +14,20 @@ pub enum Ptxas {
     },
     /// It refused the text, with this message.
     Refused(String),
+}
+
+/// Why `ptxas` gave no verdict.
+#[derive(Debug, thiserror::Error)]
+pub enum PtxasError {
+    /// There is none.
+    #[error("no `ptxas` is installed")]
+    Missing,
+    /// It cannot be started.
+    #[error("`ptxas` cannot be started: {0}")]
+    Start(std::io::Error),
+    /// A file of it cannot be written or read.
+    #[error(transparent)]
+    Files(#[from] std::io::Error),
 }
 
 /// Files and programs, as far as the server may use them.
@@ -30,8 +44,8 @@ pub trait Environment: Send + Sync {
     /// Compiles PTX with an installed `ptxas`.
     ///
     /// # Errors
-    /// A message: `ptxas` is not installed, or it cannot be run.
-    fn ptxas(&self, text: &str, chip: &str) -> Result<Ptxas, String>;
+    /// There is none, or it cannot be run.
+    fn ptxas(&self, text: &str, chip: &str) -> Result<Ptxas, PtxasError>;
 }
 
 /// An environment without files and programs.
@@ -50,7 +64,7 @@ impl Environment for Nothing {
         false
     }
 
-    fn ptxas(&self, _text: &str, _chip: &str) -> Result<Ptxas, String> {
-        Err("no `ptxas` is installed".to_owned())
+    fn ptxas(&self, _text: &str, _chip: &str) -> Result<Ptxas, PtxasError> {
+        Err(PtxasError::Missing)
     }
 }

@@ -92,7 +92,7 @@ pub(crate) fn ir(snapshot: Snapshot, asked: Asked) -> Answer {
     let phase = asked.phase.as_deref().unwrap_or("FinalInspectionPass");
     match snapshot.analysis.ori(file, asked.kernel()?, chip, phase)? {
         Ok(text) => Ok(json!({ "text": text, "chip": chip.to_string(), "phase": phase })),
-        Err(message) => Err(Failure::Failed(message)),
+        Err(error) => Err(Failure::Failed(error.to_string())),
     }
 }
 

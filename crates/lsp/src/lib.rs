@@ -34,8 +34,8 @@ mod waits;
 mod workspace;
 
 pub use config::{Config, DirectoryConfig, HintConfig, schema};
-pub use environment::{Environment, Nothing, Ptxas};
+pub use environment::{Environment, Nothing, Ptxas, PtxasError};
 pub use lsp_server::Connection;
 pub use memory::refuse_huge_pages;
 pub use oriole_ide::Reads;
-pub use server::{End, serve};
+pub use server::{End, ServeError, serve};

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, at, bounded, never, select};
 use gen_lsp_types as lsp;
-use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
+use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, RequestId, Response};
 use oriole_ide::{AnalysisHost, Settings, SettingsId};
 use serde_json::{Value, json};
 
@@ -62,26 +62,37 @@ pub enum End {
     ClientGone,
 }
 
+/// Why a client is not served any more.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// It broke the protocol.
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
+    /// A thread of the server cannot be started.
+    #[error(transparent)]
+    Thread(#[from] std::io::Error),
+    /// A thread of the server panicked, with this message.
+    #[error("{0}")]
+    Panicked(String),
+}
+
 /// Serves one client until it exits, its messages end, or the process that it named is gone.
 ///
 /// # Errors
-/// The client broke the protocol before it was initialized, or after `shutdown`.
-pub fn serve(connection: Connection, environment: Arc<dyn Environment>) -> Result<End, String> {
-    let (id, parameters) = connection.initialize_start().map_err(|error| error.to_string())?;
+/// The client broke the protocol before it was initialized, or the server cannot go on.
+pub fn serve(connection: Connection, environment: Arc<dyn Environment>) -> Result<End, ServeError> {
+    let (id, parameters) = connection.initialize_start()?;
     let client = Client::new(&parameters);
     let answer = json!({
         "capabilities": capabilities::server(&client),
         "serverInfo": { "name": "oriole", "version": env!("CARGO_PKG_VERSION") }
     });
-    connection.initialize_finish(id, answer).map_err(|error| error.to_string())?;
+    connection.initialize_finish(id, answer)?;
     let (core, orders) = Core::new(connection.sender.clone(), client, environment);
     let core = Arc::new(core);
     let workshop = {
         let core = core.clone();
-        std::thread::Builder::new()
-            .name("lsp-workshop".to_owned())
-            .spawn(move || core.follow(&orders))
-            .map_err(|error| error.to_string())?
+        std::thread::Builder::new().name("lsp-workshop".to_owned()).spawn(move || core.follow(&orders))?
     };
     let threads = std::thread::available_parallelism().map_or(2, |count| count.get()).clamp(2, 8);
     let mut server = Server {
@@ -102,14 +113,14 @@ pub fn serve(connection: Connection, environment: Arc<dyn Environment>) -> Resul
     *locked(&server.core.folders) = folders(&parameters);
     server.watch_client(&parameters);
     server.greet();
-    let result = server.listen(&connection);
-    if result == Ok(End::ClientGone) {
+    let end = server.listen(&connection);
+    if end == End::ClientGone {
         // A worker that waits for the client to read would wait forever.
         std::mem::forget(server);
-        return result;
+        return Ok(end);
     }
     server.stop.store(true, Ordering::SeqCst);
-    // Running requests are no longer wanted. The workers end first, since they may wait for the workshop.
+    // Requests that still run are not wanted any more. The workers end first, since they may wait for the workshop.
     {
         let mut state = locked(&server.core.state);
         state.apply(AnalysisHost::cancel);
@@ -118,8 +129,8 @@ pub fn serve(connection: Connection, environment: Arc<dyn Environment>) -> Resul
     let core = server.core.clone();
     drop(server);
     let _ = core.orders.send(None);
-    let ended = workshop.join().map_err(|payload| panic_text(&*payload));
-    ended.and(result)
+    workshop.join().map_err(|payload| ServeError::Panicked(panic_text(&*payload)))?;
+    Ok(end)
 }
 
 /// The folders that a client works in.
@@ -166,7 +177,7 @@ impl Server {
         }
     }
 
-    fn listen(&mut self, connection: &Connection) -> Result<End, String> {
+    fn listen(&mut self, connection: &Connection) -> End {
         loop {
             let rest = self.rest_until.map_or_else(never, at);
             let message = select! {
@@ -175,7 +186,7 @@ impl Server {
                     self.rest();
                     continue;
                 }
-                recv(self.gone.1) -> _ => return Ok(End::ClientGone),
+                recv(self.gone.1) -> _ => return End::ClientGone,
             };
             match message {
                 Ok(Message::Request(request)) => {
@@ -195,7 +206,7 @@ impl Server {
                 }
                 Ok(Message::Notification(notification)) => {
                     if notification.method == "exit" {
-                        return Ok(if self.ending { End::Goodbye } else { End::Exit });
+                        return if self.ending { End::Goodbye } else { End::Exit };
                     }
                     if !self.ending {
                         self.notification(notification);
@@ -203,7 +214,7 @@ impl Server {
                 }
                 Ok(Message::Response(_)) if self.ending => {}
                 Ok(Message::Response(response)) => self.response(response),
-                Err(_) => return Ok(End::Disconnected),
+                Err(_) => return End::Disconnected,
             }
         }
     }
@@ -314,9 +325,10 @@ impl Server {
     /// Keeps the spelling of a URI, from `didOpen` to `didClose`.
     pub fn spell(&mut self, address: &str, open: bool) {
         let spelling = uri::one_spelling(address);
-        match open {
-            true => self.spellings.insert(spelling, address.to_owned()),
-            false => self.spellings.remove(&spelling),
+        if open {
+            self.spellings.insert(spelling, address.to_owned())
+        } else {
+            self.spellings.remove(&spelling)
         };
     }
 

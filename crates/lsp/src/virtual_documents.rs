@@ -98,7 +98,7 @@ impl Document {
                 let file = snapshot.file(uri)?;
                 let chip = snapshot.chip(file, *chip)?;
                 let text = snapshot.analysis.ori(file, function, chip, phase)?;
-                Ok(text.unwrap_or_else(|message| format!("// {message}\n")))
+                Ok(text.unwrap_or_else(|error| format!("// {error}\n")))
             }
             Document::Cubin { uri } => cubin(uri, &*snapshot.environment).map(|found| found.text),
         }
@@ -111,7 +111,7 @@ pub(crate) fn cubin(uri: &str, environment: &dyn Environment) -> Result<oriole_i
     let bytes = environment
         .read(&path)
         .ok_or_else(|| Failure::Failed(format!("{} cannot be read", path.display())))?;
-    oriole_ide::annotate(&bytes).map_err(|message| Failure::Failed(format!("{}: {message}", path.display())))
+    oriole_ide::annotate(&bytes).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use crate::support::Client;
 use expect_test::expect;
 use lsp_server::{Message, RequestId};
-use oriole_lsp::{End, Environment, Ptxas};
+use oriole_lsp::{End, Environment, Ptxas, PtxasError};
 use serde_json::{Value, json};
 
 const KERNEL: &str = "\
@@ -66,8 +66,8 @@ impl Environment for World {
         *ended
     }
 
-    fn ptxas(&self, _text: &str, _chip: &str) -> Result<Ptxas, String> {
-        self.ptxas.lock().unwrap().clone().ok_or_else(|| "no `ptxas`".to_owned())
+    fn ptxas(&self, _text: &str, _chip: &str) -> Result<Ptxas, PtxasError> {
+        self.ptxas.lock().unwrap().clone().ok_or(PtxasError::Missing)
     }
 }
 
@@ -378,7 +378,7 @@ fn verdicts_are_compared() {
     client.edit(URI, 3, (11, 4), (11, 8), "alloca.u64 %d1, 16, 24");
     row(&mut client);
     expect![[r#"
-        null null null sass None null "no `ptxas`"
+        null null null sass None null "no `ptxas` is installed"
         false "accepted" "refused" sass Some(true) [] null
         true "refused" "refused" sass None ["ptx::unknown-instruction: no instruction is called `rett`; did you mean `ret`?"] null
         false "not supported" "refused" sass None ["oriole::not-supported: an alignment that is no power of two"] null

@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use lsp_server::{Connection, Message, Notification, Request, RequestId, Response};
-use oriole_lsp::{End, Environment, Nothing};
+use oriole_lsp::{End, Environment, Nothing, ServeError};
 use serde_json::{Value, json};
 
 /// Longest that a test waits for a message.
@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 pub struct Client {
     connection: Connection,
-    server: Option<JoinHandle<Result<End, String>>>,
+    server: Option<JoinHandle<Result<End, ServeError>>>,
     last: i32,
 }
 

@@ -84,10 +84,7 @@ fn shortened(
         *offset = sum as i32;
         *symbol = symbol.or(step.symbol);
     }
-    match is_legal(view.chip, view.function, &shorter) {
-        true => Ok(shorter),
-        false => Err("no form takes it"),
-    }
+    if is_legal(view.chip, view.function, &shorter) { Ok(shorter) } else { Err("no form takes it") }
 }
 
 /// `x + constant` of a 64-bit base.

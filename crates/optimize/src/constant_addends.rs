@@ -31,10 +31,9 @@ pub static PASS: Pass = Pass {
     form: FormChange::OutsideSsa,
     optimization: Some(Optimization::Folding),
     // An instruction has one slot for a constant, so operand folding does not put the immediate back.
-    ..Pass::new(|function, context| match run(function, context.chip) {
-        true => Outcome::Kept,
-        false => Outcome::Unchanged,
-    })
+    ..Pass::new(
+        |function, context| if run(function, context.chip) { Outcome::Kept } else { Outcome::Unchanged },
+    )
 };
 
 /// Folds all pairs that are only addends into operands. True if there was one.

@@ -57,7 +57,7 @@ impl Definitions {
                 });
             }
         }
-        Definitions::judged(function, (cfg, dominators), places, written)
+        Definitions::judged(function, cfg, dominators, places, written)
     }
 
     /// Definitions of a function in SSA, where one definition dominates all uses by construction.
@@ -92,7 +92,8 @@ impl Definitions {
 
     fn judged(
         function: &Function,
-        (cfg, dominators): (&Cfg, &Dominators),
+        cfg: &Cfg,
+        dominators: &Dominators,
         mut places: TiVec<Value, Place>,
         written: TiVec<Value, u8>,
     ) -> Definitions {

@@ -197,7 +197,7 @@ fn place(function: &mut Function, sites: &[Barrier]) {
     let Some(first_new) = sites.first().map(|barrier| barrier.gather) else { return };
     for barrier in sites {
         for &(from, to) in &barrier.leaving {
-            leave(function, barrier, (from, ends[from]), to, first_new);
+            leave(function, barrier, ends[from], from, to, first_new);
         }
     }
     canonical::order_blocks(function);
@@ -469,7 +469,8 @@ impl Inside {
 fn leave(
     function: &mut Function,
     barrier: &Barrier,
-    (from, origin): (BlockId, Origin),
+    origin: Origin,
+    from: BlockId,
     to: BlockId,
     first_new: BlockId,
 ) {

@@ -74,10 +74,10 @@ impl<'a> BlockRewrite<'a> {
     fn run(&mut self, id: BlockId) -> bool {
         let instructions = std::mem::take(&mut self.function.block_mut(id).instructions);
         for (low, high) in instructions.iter().zip(instructions.iter().skip(1)) {
-            if let (Some((_, low)), Some((_, high))) = (copied_word(low), copied_word(high))
-                && let Some(sum) = self.definition(&instructions, low)
+            if let (Some(low), Some(high)) = (copied_word(low), copied_word(high))
+                && let Some(sum) = self.definition(&instructions, low.from)
             {
-                self.wanted.extend(widened_sum(&sum, [low, high]).map(|(word, _)| word));
+                self.wanted.extend(widened_sum(&sum, [low.from, high.from]).map(|(word, _)| word));
             }
         }
         let mut changed = false;
@@ -129,7 +129,12 @@ impl<'a> BlockRewrite<'a> {
     }
 
     /// Replaces the copy of a word by its computation; false if it stays.
-    fn word(&mut self, here: &[Instruction], copy: &Instruction, (to, from): (Value, Value)) -> bool {
+    fn word(
+        &mut self,
+        here: &[Instruction],
+        copy: &Instruction,
+        CopiedWord { to, from }: CopiedWord,
+    ) -> bool {
         let Some(definition) = self.definition(here, from) else { return false };
         if let [Source { kind: SourceKind::Imm(bits), .. }] = definition.sources.as_slice()
             && definition.opcode == Opcode::Sass(Op::MOV)
@@ -161,8 +166,8 @@ impl<'a> BlockRewrite<'a> {
         &mut self,
         here: &[Instruction],
         copy: &Instruction,
-        (to_low, low): (Value, Value),
-        (to_high, high): (Value, Value),
+        CopiedWord { to: to_low, from: low }: CopiedWord,
+        CopiedWord { to: to_high, from: high }: CopiedWord,
     ) -> bool {
         if self.known.contains_key(&low) {
             return false;
@@ -291,8 +296,8 @@ impl<'a> BlockRewrite<'a> {
         &mut self,
         here: &[Instruction],
         copy: &Instruction,
-        (to_low, low): (Value, Value),
-        (to_high, high): (Value, Value),
+        CopiedWord { to: to_low, from: low }: CopiedWord,
+        CopiedWord { to: to_high, from: high }: CopiedWord,
     ) -> bool {
         let (Some(lower), Some(upper)) = (self.definition(here, low), self.definition(here, high)) else {
             return false;
@@ -334,8 +339,15 @@ impl<'a> BlockRewrite<'a> {
     }
 }
 
-/// The registers of an unguarded copy; whether the first is a uniform one is for the caller to know.
-fn copied_word(instruction: &Instruction) -> Option<(Value, Value)> {
+/// An unguarded copy of a word to a uniform register.
+#[derive(Clone, Copy)]
+struct CopiedWord {
+    /// The uniform register.
+    to: Value,
+    from: Value,
+}
+
+fn copied_word(instruction: &Instruction) -> Option<CopiedWord> {
     let [destination] = instruction.destinations.as_slice() else { return None };
     let [to] = destination.values.as_slice() else { return None };
     let copies = instruction.opcode == Opcode::Pseudo(Pseudo::Copy)
@@ -343,7 +355,7 @@ fn copied_word(instruction: &Instruction) -> Option<(Value, Value)> {
         && destination.file == File::UR
         && destination.fixed.is_none();
     let from = instruction.sources.first()?.as_plain_value()?;
-    copies.then_some((*to, from))
+    copies.then_some(CopiedWord { to: *to, from })
 }
 
 /// `{low, high} <- word * 1 + {a, b}`: the word, and the two that are added.

@@ -23,10 +23,7 @@ pub static PASS: Pass = Pass {
     optimization: Some(Optimization::Gvn),
     ..Pass::new(|function, context| {
         let numbered = run(function);
-        match product_halves::join(function, context.chip) {
-            true => Outcome::Changed,
-            false => numbered,
-        }
+        if product_halves::join(function, context.chip) { Outcome::Changed } else { numbered }
     })
 };
 
@@ -169,13 +166,12 @@ impl Numbering {
             }
             let hash = hash_of(instruction);
             let loads = if instruction.mods.has(Mod::CONSTANT) { &mut constants } else { &mut loads };
-            let known = match is_load {
-                true => {
-                    let met = loads.get(&hash).into_iter().flatten();
-                    let mut met = met.map(|&load| &instructions[load as usize]);
-                    met.find(|load| computes_same(load, instruction))
-                }
-                false => self.known(function, hash, instruction),
+            let known = if is_load {
+                let met = loads.get(&hash).into_iter().flatten();
+                let mut met = met.map(|&load| &instructions[load as usize]);
+                met.find(|load| computes_same(load, instruction))
+            } else {
+                self.known(function, hash, instruction)
             };
             match known {
                 Some(known) => {

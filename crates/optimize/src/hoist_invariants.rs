@@ -58,9 +58,10 @@ pub fn run(function: &mut Function, form: Form) -> Outcome {
     // definition.
     moved.sort_unstable();
     let merges = |phi: &Phi| phi.values().any(|value| moved.binary_search(&value).is_ok());
-    match split || form != Form::Ssa || function.blocks.iter().any(|block| block.phis.iter().any(merges)) {
-        true => Outcome::Changed,
-        false => Outcome::Kept,
+    if split || form != Form::Ssa || function.blocks.iter().any(|block| block.phis.iter().any(merges)) {
+        Outcome::Changed
+    } else {
+        Outcome::Kept
     }
 }
 

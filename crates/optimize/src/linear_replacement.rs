@@ -346,9 +346,10 @@ impl Fuser<'_> {
             }
             let sources = [a, other.clone(), Source::literal(amount.into())];
             let candidate = rewritten(i, Op::LEA, Mods::none(), sources);
-            match is_legal(self.view.chip, self.view.function, &candidate) {
-                true => Ok(Some(candidate)),
-                false => Err("no form takes the operands"),
+            if is_legal(self.view.chip, self.view.function, &candidate) {
+                Ok(Some(candidate))
+            } else {
+                Err("no form takes the operands")
             }
         })?
     }

@@ -25,10 +25,10 @@ const ROUNDS: usize = 96;
 /// Maximum cost of rematerializing a value, in simple instructions.
 const MOST: u32 = 6;
 
-/// A use this close after the point of high pressure gains nothing.
+/// A use this near after the place of high pressure gains nothing.
 const NEAR: u32 = 16;
 
-/// Rematerializes values until the pressure fits the budget. True if something changed.
+/// Rematerializes values until no more registers are live at once than there are. True if something changed.
 pub fn run(function: &mut Function, budget: &Budget) -> bool {
     // Only instructions change, no edges.
     let cfg = Cfg::new(function);
@@ -38,14 +38,14 @@ pub fn run(function: &mut Function, budget: &Budget) -> bool {
     // Blocks in which nothing more can be improved.
     let mut left: FxHashSet<BlockId> = FxHashSet::default();
     let mut rounds = 0..ROUNDS;
-    let graph = (&cfg, &dominators, &loops);
-    while let Some(chosen) = Analyses::new(function, graph).next(budget, &mut left, &mut rounds) {
+    loop {
+        let analyses = Analyses::new(function, &cfg, &dominators, &loops);
+        let Some(chosen) = analyses.next(budget, &mut left, &mut rounds) else { return changed };
         rewrite(function, &chosen);
         // Dead definitions must not count any more.
         live_dead::run(function);
         changed = true;
     }
-    changed
 }
 
 /// The point of a block with the largest excess.
@@ -141,7 +141,7 @@ struct Site {
     from: u32,
 }
 
-/// Values to be rematerialized.
+/// Values to rematerialize.
 struct Chosen {
     /// The results.
     values: Vec<Value>,
@@ -150,7 +150,7 @@ struct Chosen {
     sites: Vec<Site>,
 }
 
-/// Analyses of the function, valid until something is rematerialized.
+/// Analyses of the function, which hold until something is rematerialized.
 struct Analyses<'a> {
     function: &'a Function,
     cfg: &'a Cfg,
@@ -162,10 +162,7 @@ struct Analyses<'a> {
 }
 
 impl<'a> Analyses<'a> {
-    fn new(
-        function: &'a Function,
-        (cfg, dominators, loops): (&'a Cfg, &Dominators, &'a Loops),
-    ) -> Analyses<'a> {
+    fn new(function: &'a Function, cfg: &'a Cfg, dominators: &Dominators, loops: &'a Loops) -> Analyses<'a> {
         let liveness = Liveness::new(function, cfg);
         let uses = Csr::of_visits(function.values.len(), (BlockId(0), 0), |give| {
             for &block in cfg.order() {
@@ -178,8 +175,8 @@ impl<'a> Analyses<'a> {
         Analyses { definitions, function, cfg, liveness, loops, uses }
     }
 
-    /// The next values to rematerialize, at the point with the largest excess. Each point considered takes a round;
-    /// `left` gets the blocks where nothing can be done.
+    /// The next values to rematerialize, at the place where most registers are missing. A round goes for each place that is looked at;
+    /// `left` gets the blocks of those where nothing can be done.
     fn next(
         &self,
         budget: &Budget,
@@ -318,8 +315,8 @@ impl<'a> Analyses<'a> {
         let sites = self.sites(peak, &values)?;
         let mut made = Made::default();
         self.make(value, &sites, &mut made)?;
-        let weight = |site: &Site| 8u64.pow(self.loops.depth(site.block).min(6));
-        let cost = u64::from(made.cost) * sites.iter().map(weight).sum::<u64>();
+        let weight = sites.iter().map(|site| self.loops.weight(site.block)).sum::<u64>();
+        let cost = u64::from(made.cost) * weight;
         Some((cost, Candidate { values, sites, chain: made.chain, leaves: made.leaves }))
     }
 

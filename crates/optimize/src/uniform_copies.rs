@@ -110,10 +110,13 @@ impl Shared {
 fn pair_of(source: &mut Source) -> Option<&mut Values> {
     let values = match &mut source.kind {
         SourceKind::Values(values) => values,
-        SourceKind::Address(address) => match address.base.is_empty() {
-            true => &mut address.uniform,
-            false => &mut address.base,
-        },
+        SourceKind::Address(address) => {
+            if address.base.is_empty() {
+                &mut address.uniform
+            } else {
+                &mut address.base
+            }
+        }
         _ => return None,
     };
     (values.len() == 2).then_some(values)

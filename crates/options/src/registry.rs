@@ -1,6 +1,7 @@
 //! The knob registry: one row is one knob.
 
 use crate::Optimization;
+use std::ops::RangeInclusive;
 
 /// The reader of a knob.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -93,13 +94,20 @@ const fn switch(name: &'static str, readers: &'static [Reader], doc: &'static st
 
 const fn number(
     name: &'static str,
-    (low, high): (u32, u32),
+    range: RangeInclusive<u32>,
     default: u32,
     readers: &'static [Reader],
     doc: &'static str,
 ) -> Knob {
     let default = Value::Number(default);
-    Knob { name, kind: KnobKind::Number(low, high), default, readers, optimization: None, doc }
+    Knob {
+        name,
+        kind: KnobKind::Number(*range.start(), *range.end()),
+        default,
+        readers,
+        optimization: None,
+        doc,
+    }
 }
 
 /// Declares the knobs: an id and a row for each, in one order.
@@ -161,9 +169,9 @@ knobs! {
     NoLateSched = switch("no-late-sched", &[Reader::Finish],
         "Disable instruction scheduling after register allocation.");
     NoReuse = switch("no-reuse", &[Reader::Finish], "Set no operand reuse flags.");
-    ScheduleMode = number("schedule-mode", (0, 2), 1, &[Reader::Order],
+    ScheduleMode = number("schedule-mode", 0..=2, 1, &[Reader::Order],
         "Ranking of the scheduler before register allocation: 0 register pressure, 1 latency, 2 batched loads.");
-    StallCap = number("stall-cap", (1, 15), 15, &[Reader::Finish], "Longest stall in one control word, in cycles.");
+    StallCap = number("stall-cap", 1..=15, 15, &[Reader::Finish], "Longest stall in one control word, in cycles.");
     NoThreadBranches = switch("no-thread-branches", &[Reader::Allocate],
         "Disable jump threading and the removal of empty blocks after register allocation.");
     NoHoistConstants = switch("no-hoist-constants", &[Reader::Allocate],
@@ -175,9 +183,9 @@ knobs! {
     MinRegs = switch("min-regs", &[Reader::Allocate], "Use as few registers as possible.");
     CheckRegisters = switch("check-registers", &[Reader::Allocate],
         "Check each register allocation with an independent checker.");
-    Maxrregcount = number("maxrregcount", (0, 255), 0, &[Reader::Order, Reader::Allocate],
+    Maxrregcount = number("maxrregcount", 0..=255, 0, &[Reader::Order, Reader::Allocate],
         "Maximum number of general registers per thread; 0 for no limit.");
-    FuncMaxrregcount = number("func-maxrregcount", (0, 255), 0, &[Reader::Allocate],
+    FuncMaxrregcount = number("func-maxrregcount", 0..=255, 0, &[Reader::Allocate],
         "Maximum number of general registers of device functions, within what their kernels leave them; 0 for the limit of maxrregcount.");
 }
 

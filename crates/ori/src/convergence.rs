@@ -337,9 +337,10 @@ impl<'a> Reconvergence<'a> {
         }
         let cover = self.part(anchor, Some(join))?;
         // If a loop begins at the join, its blocks count as past it.
-        match self.dominators.dominates(join, anchor.block()) {
-            true => Some(Cover { places: [0..0, 0..0], ..cover }),
-            false => Some(cover),
+        if self.dominators.dominates(join, anchor.block()) {
+            Some(Cover { places: [0..0, 0..0], ..cover })
+        } else {
+            Some(cover)
         }
     }
 

@@ -344,10 +344,7 @@ fn meet(
 ) -> BlockId {
     while a != b && *steps > 0 {
         *steps -= 1;
-        match position[a] > position[b] {
-            true => a = parent[a],
-            false => b = parent[b],
-        }
+        if position[a] > position[b] { a = parent[a] } else { b = parent[b] }
     }
     a
 }

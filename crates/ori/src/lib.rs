@@ -60,7 +60,7 @@ pub use machine::{Assignment, Fixup, MachineBlock, MachineFunction, MachineInstr
 pub use marshal::{MarshalError, Marshalled, is_legal, marshal};
 pub use opcode::{Opcode, Pseudo};
 pub use operand::{Address, AddressPart, ConstBase, Destination, IndexedConst, Source, SourceKind};
-pub use parse::{ParseError, parse};
+pub use parse::{ParseError, Problem, parse};
 pub use pass::{FormChange, Outcome, Pass, PassContext};
 pub use phi::{Phi, PhiSource, PhiSources};
 pub use statistics::Statistics;

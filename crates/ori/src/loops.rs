@@ -1,9 +1,12 @@
 //! Natural loops, their nesting, and whether the graph is reducible.
 //!
-//! It is here because spill costs, code motion, unrolling and divergence need the loop depth of blocks.
+//! It is here because spilling costs, code motion, unrolling and divergence ask for the loop depth of a block.
 
 use crate::{BlockId, Cfg, Dominators, Function};
 use typed_index_collections::{TiVec, ti_vec};
+
+/// Deeper loops count as loops of this depth, so that sums of weights stay small.
+const DEEPEST: u32 = 6;
 
 /// A natural loop: the header dominates every block of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -94,6 +97,16 @@ impl Loops {
             found.irreducible = found.irreducible_blocks(function, cfg, dominators);
         }
         found
+    }
+
+    /// Estimated runs of an instruction at a loop depth, for each run of the function.
+    pub const fn weight_at(depth: u32) -> u64 {
+        8u64.pow(if depth < DEEPEST { depth } else { DEEPEST })
+    }
+
+    /// Estimated runs of a block, for each run of the function.
+    pub fn weight(&self, block: BlockId) -> u64 {
+        Loops::weight_at(self.depth(block))
     }
 
     /// True if some cycle has more than one entry.

@@ -7,25 +7,95 @@ use crate::{
     Pseudo, Source, SourceKind, Space, SymbolId, SymbolKind, SymbolRef, Table, Value, ValueData, Values,
 };
 use oriole_sass::{Mod, Mods, Op, Symbol};
-use std::fmt;
 use typed_index_collections::TiVec;
 
-/// A syntax error and its line.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A line that is not Ori.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("line {line}: {problem}")]
 pub struct ParseError {
     /// Line number, from 1.
     pub line: usize,
-    /// The expected syntax.
-    pub message: String,
+    /// The reason.
+    pub problem: Problem,
 }
 
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.message)
-    }
+/// Why a line is not Ori.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Problem {
+    /// Text after the end of a statement.
+    #[error("unexpected `{0}`")]
+    Rest(String),
+    /// Something is missing.
+    #[error("expected {0}")]
+    Expected(&'static str),
+    /// A token is missing.
+    #[error("expected `{token}` before `{rest}`")]
+    Token {
+        /// The token.
+        token: String,
+        /// The rest of the line.
+        rest: String,
+    },
+    /// A register is missing before the rest of the line.
+    #[error("expected a register before `{0}`")]
+    Register(String),
+    /// Another word than those that may be here.
+    #[error("expected {expected}, found `{found}`")]
+    Found {
+        /// The allowed words.
+        expected: &'static str,
+        /// The word.
+        found: String,
+    },
+    /// Items of a kind have consecutive numbers.
+    #[error("expected {kind}{number}")]
+    Next {
+        /// The kind and its letter.
+        kind: &'static str,
+        /// The next number.
+        number: usize,
+    },
+    /// No item of this kind has the name.
+    #[error("unknown {kind} `{name}`")]
+    Unknown {
+        /// The kind.
+        kind: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A number that does not fit.
+    #[error("{0} is too large")]
+    TooLarge(String),
+    /// A register that was in another file before.
+    #[error("register {0} has two files")]
+    TwoFiles(u32),
+    /// A successor that does not exist.
+    #[error("there is no block b{0}")]
+    NoBlock(u32),
+    /// The number of an escape is not that of a character.
+    #[error("`{0}` is no character")]
+    Character(String),
+    /// A rule of the text form.
+    #[error("{0}")]
+    Rule(&'static str),
 }
 
-impl std::error::Error for ParseError {}
+fn unknown(kind: &'static str, name: &str) -> Problem {
+    Problem::Unknown { kind, name: name.to_owned() }
+}
+
+fn found(expected: &'static str, found: &str) -> Problem {
+    Problem::Found { expected, found: found.to_owned() }
+}
+
+fn too_large(what: &str) -> Problem {
+    Problem::TooLarge(what.to_owned())
+}
+
+/// The predicates of a mask.
+fn predicates(mask: u64) -> Parsed<u8> {
+    u8::try_from(mask).map_err(|_| Problem::Rule("there are seven predicates"))
+}
 
 /// Parses one function.
 ///
@@ -51,15 +121,15 @@ pub fn parse(text: &str) -> Result<Function, ParseError> {
         let mut cursor = Cursor { rest: line };
         let result = if seen_header { parser.line(&mut cursor) } else { parser.header(&mut cursor) };
         seen_header = true;
-        result.and_then(|()| cursor.end()).map_err(|message| ParseError { line: index + 1, message })?;
+        result.and_then(|()| cursor.end()).map_err(|problem| ParseError { line: index + 1, problem })?;
     }
     if !seen_header {
-        return Err(ParseError { line: 1, message: "expected `kernel` or `function`".into() });
+        return Err(ParseError { line: 1, problem: Problem::Expected("`kernel` or `function`") });
     }
-    parser.finish().map_err(|message| ParseError { line: last, message })
+    parser.finish().map_err(|problem| ParseError { line: last, problem })
 }
 
-type Parsed<T> = Result<T, String>;
+type Parsed<T> = Result<T, Problem>;
 
 /// A line being read from the left.
 struct Cursor<'t> {
@@ -73,7 +143,7 @@ impl<'t> Cursor<'t> {
 
     fn end(&mut self) -> Parsed<()> {
         self.skip();
-        if self.rest.is_empty() { Ok(()) } else { Err(format!("unexpected `{}`", self.rest)) }
+        if self.rest.is_empty() { Ok(()) } else { Err(Problem::Rest(self.rest.to_owned())) }
     }
 
     fn eat(&mut self, token: &str) -> bool {
@@ -88,7 +158,10 @@ impl<'t> Cursor<'t> {
     }
 
     fn expect(&mut self, token: &str) -> Parsed<()> {
-        if self.eat(token) { Ok(()) } else { Err(format!("expected `{token}` before `{}`", self.rest)) }
+        if self.eat(token) {
+            return Ok(());
+        }
+        Err(Problem::Token { token: token.to_owned(), rest: self.rest.to_owned() })
     }
 
     fn peek(&mut self) -> Option<char> {
@@ -112,12 +185,12 @@ impl<'t> Cursor<'t> {
             Some(digits) => u64::from_str_radix(digits, 16),
             None => word.parse(),
         };
-        parsed.map_err(|_| format!("expected a number, found `{word}{}`", self.rest))
+        parsed.map_err(|_| found("a number", &format!("{word}{}", self.rest)))
     }
 
     fn number_as<T: TryFrom<u64>>(&mut self) -> Parsed<T> {
         let number = self.number()?;
-        T::try_from(number).map_err(|_| format!("number {number} is too large"))
+        T::try_from(number).map_err(|_| Problem::TooLarge(format!("number {number}")))
     }
 
     fn in_parentheses(&mut self) -> Parsed<u32> {
@@ -130,7 +203,7 @@ impl<'t> Cursor<'t> {
     /// A mask: hexadecimal digits only.
     fn mask(&mut self) -> Parsed<u64> {
         let digits = self.word();
-        u64::from_str_radix(digits, 16).map_err(|_| format!("expected a mask, found `{digits}`"))
+        u64::from_str_radix(digits, 16).map_err(|_| found("a mask", digits))
     }
 
     /// `letter` and an index.
@@ -148,7 +221,7 @@ impl<'t> Cursor<'t> {
         };
         self.rest = &self.rest[1..];
         let magnitude = self.number()? as i64;
-        i32::try_from(if negative { -magnitude } else { magnitude }).map_err(|_| "offset is too large".into())
+        i32::try_from(if negative { -magnitude } else { magnitude }).map_err(|_| too_large("offset"))
     }
 }
 
@@ -182,7 +255,7 @@ impl FunctionParser {
             "kernel" => self.function.is_entry = true,
             "function" => {}
             "routine" => self.function.routine = Some(Clobbers { general: 0, predicates: 0 }),
-            other => return Err(format!("expected `kernel`, `function` or `routine`, found `{other}`")),
+            other => return Err(found("`kernel`, `function` or `routine`", other)),
         }
         while cursor.peek().is_some() {
             match (cursor.word(), &mut self.function.routine) {
@@ -192,8 +265,7 @@ impl FunctionParser {
                 }
                 ("predicates", Some(clobbers)) => {
                     cursor.expect("=")?;
-                    let mask = cursor.mask()?;
-                    clobbers.predicates = u8::try_from(mask).map_err(|_| "there are seven predicates")?;
+                    clobbers.predicates = predicates(cursor.mask()?)?;
                 }
                 ("params", _) => {
                     cursor.expect("=")?;
@@ -218,7 +290,7 @@ impl FunctionParser {
                     cursor.expect("=")?;
                     self.function.shared_bytes = cursor.number_as()?;
                 }
-                (other, _) => return Err(format!("unknown property `{other}`")),
+                (other, _) => return Err(unknown("property", other)),
             }
         }
         Ok(())
@@ -242,7 +314,7 @@ impl FunctionParser {
         if is_label {
             let number = cursor.indexed("b")?;
             if number as usize != self.function.blocks.len() {
-                return Err(format!("expected block b{}", self.function.blocks.len()));
+                return Err(Problem::Next { kind: "block b", number: self.function.blocks.len() });
             }
             cursor.expect(":")?;
             let mut block = Block::default();
@@ -255,14 +327,14 @@ impl FunctionParser {
             return Ok(());
         }
         if self.function.blocks.is_empty() {
-            return Err("expected a block label".into());
+            return Err(Problem::Expected("a block label"));
         }
         self.instruction(cursor)
     }
 
     fn symbol(&mut self, cursor: &mut Cursor<'_>) -> Parsed<()> {
         if cursor.indexed("s")? as usize != self.function.symbols.len() {
-            return Err(format!("expected symbol s{}", self.function.symbols.len()));
+            return Err(Problem::Next { kind: "symbol s", number: self.function.symbols.len() });
         }
         let kind = match cursor.word() {
             "shared" => SymbolKind::Shared,
@@ -278,10 +350,10 @@ impl FunctionParser {
             "descriptor_size" => SymbolKind::DescriptorSize,
             "constant_size" => SymbolKind::ConstantSize,
             "arguments" => SymbolKind::Arguments,
-            other => return Err(format!("unknown symbol kind `{other}`")),
+            other => return Err(unknown("symbol kind", other)),
         };
         cursor.expect("\"")?;
-        let end = cursor.rest.rfind('"').ok_or("expected a closing quote")?;
+        let end = cursor.rest.rfind('"').ok_or(Problem::Expected("a closing quote"))?;
         let name = unescape(&cursor.rest[..end])?;
         cursor.rest = &cursor.rest[end + 1..];
         let align = if cursor.eat("align=") { cursor.number_as()? } else { 1 };
@@ -291,7 +363,7 @@ impl FunctionParser {
 
     fn local(&mut self, cursor: &mut Cursor<'_>) -> Parsed<()> {
         if cursor.indexed("l")? as usize != self.function.locals.len() {
-            return Err(format!("expected local l{}", self.function.locals.len()));
+            return Err(Problem::Next { kind: "local l", number: self.function.locals.len() });
         }
         cursor.expect("size=")?;
         let size = cursor.number()?;
@@ -303,7 +375,7 @@ impl FunctionParser {
 
     fn table(&mut self, cursor: &mut Cursor<'_>) -> Parsed<()> {
         if cursor.indexed("t")? as usize != self.function.tables.len() {
-            return Err(format!("expected table t{}", self.function.tables.len()));
+            return Err(Problem::Next { kind: "table t", number: self.function.tables.len() });
         }
         let table = match cursor.word() {
             "targets" => {
@@ -321,7 +393,7 @@ impl FunctionParser {
                 Table::Words(words)
             }
             "functions" => Table::Functions,
-            other => return Err(format!("expected `targets`, `words` or `functions`, found `{other}`")),
+            other => return Err(found("`targets`, `words` or `functions`", other)),
         };
         self.function.tables.push(table);
         Ok(())
@@ -346,13 +418,13 @@ impl FunctionParser {
             Some('p') => File::P,
             Some('q') => File::UP,
             Some('x') => File::B,
-            _ => return Err(format!("expected a register before `{}`", cursor.rest)),
+            _ => return Err(Problem::Register(cursor.rest.to_owned())),
         };
         cursor.rest = &cursor.rest[1..];
         let number: u32 = cursor.number_as()?;
         // Keeps a typing error from asking for gigabytes.
         if number >= 1 << 24 {
-            return Err(format!("register number {number} is too large"));
+            return Err(Problem::TooLarge(format!("register number {number}")));
         }
         let value = Value(number);
         if value >= self.files.next_key() {
@@ -360,7 +432,7 @@ impl FunctionParser {
             self.sources.resize(usize::from(value) + 1, None);
         }
         match self.files[value] {
-            Some(known) if known != file => return Err(format!("register {number} has two files")),
+            Some(known) if known != file => return Err(Problem::TwoFiles(number)),
             _ => self.files[value] = Some(file),
         }
         Ok(value)
@@ -402,7 +474,7 @@ impl FunctionParser {
             }
         }
         let values = self.tuple(cursor)?;
-        let first = values.first().ok_or("a destination tuple must not be empty")?;
+        let first = values.first().ok_or(Problem::Rule("a destination tuple must not be empty"))?;
         let file = self.files[*first].expect("the value was just read");
         let fixed = self.fixed(cursor)?;
         Ok(Destination { fixed, ..Destination::new(file, values) })
@@ -429,7 +501,7 @@ impl FunctionParser {
         let block = self.function.blocks.last_key().expect("a label comes before instructions");
         if name == "phi" {
             let [Destination { values, .. }] = destinations.as_slice() else {
-                return Err("a phi has one destination".into());
+                return Err(Problem::Rule("a phi has one destination"));
             };
             let destination = values[0];
             let mut sources = crate::PhiSources::new();
@@ -437,7 +509,8 @@ impl FunctionParser {
                 let predecessor = BlockId(cursor.indexed("b")?);
                 cursor.expect(":")?;
                 let source = PhiSource::of(&self.source(cursor)?);
-                sources.push((predecessor, source.ok_or("a phi merges values and constants")?));
+                sources
+                    .push((predecessor, source.ok_or(Problem::Rule("a phi merges values and constants"))?));
                 if !cursor.eat(",") {
                     break;
                 }
@@ -445,7 +518,7 @@ impl FunctionParser {
             self.function.blocks[block].phis.push(Phi { destination, sources });
             return Ok(());
         }
-        let opcode = opcode_from_name(name).ok_or_else(|| format!("unknown opcode `{name}`"))?;
+        let opcode = opcode_from_name(name).ok_or_else(|| unknown("opcode", name))?;
         let mut instruction = Instruction::new(opcode, Origin(0));
         instruction.guard = guard;
         instruction.destinations = destinations;
@@ -485,7 +558,7 @@ impl FunctionParser {
         while cursor.rest.starts_with('.') {
             cursor.rest = &cursor.rest[1..];
             let name = cursor.word();
-            mods.insert(Mod::from_name(name).ok_or_else(|| format!("unknown modifier `{name}`"))?);
+            mods.insert(Mod::from_name(name).ok_or_else(|| unknown("modifier", name))?);
         }
         Ok(mods)
     }
@@ -498,23 +571,22 @@ impl FunctionParser {
             "local" => Space::Local,
             "constant" => Space::Constant,
             "spill" => Space::Spill,
-            other => return Err(format!("unknown memory space `{other}`")),
+            other => return Err(unknown("memory space", other)),
         };
         let (reads, writes) = match cursor.word() {
             "rw" => (true, true),
             "r" => (true, false),
             "w" => (false, true),
             "none" => (false, false),
-            other => return Err(format!("expected `r`, `w`, `rw` or `none`, found `{other}`")),
+            other => return Err(found("`r`, `w`, `rw` or `none`", other)),
         };
         let ordered = cursor.eat("ordered");
-        let object = match cursor.eat("object") {
-            true => {
-                let name = cursor.word();
-                let known = ObjectOperation::from_name(name);
-                Some(known.ok_or_else(|| format!("unknown operation on a barrier object `{name}`"))?)
-            }
-            false => None,
+        let object = if cursor.eat("object") {
+            let name = cursor.word();
+            let known = ObjectOperation::from_name(name);
+            Some(known.ok_or_else(|| unknown("operation on a barrier object", name))?)
+        } else {
+            None
         };
         cursor.expect(")")?;
         Ok(MemoryInfo { space, reads, writes, ordered, object })
@@ -533,8 +605,7 @@ impl FunctionParser {
             *word = cursor.mask()?;
         }
         cursor.expect("predicates=")?;
-        let mask = cursor.mask()?;
-        let clobbered_predicates = u8::try_from(mask).map_err(|_| "there are seven predicates")?;
+        let clobbered_predicates = predicates(cursor.mask()?)?;
         let clobbers_uniform = cursor.eat("uniform");
         let mut arguments = [0; 4];
         let mut argument_predicates = 0;
@@ -543,8 +614,7 @@ impl FunctionParser {
                 *word = cursor.mask()?;
                 cursor.expect(",")?;
             }
-            let mask = cursor.mask()?;
-            argument_predicates = u8::try_from(mask).map_err(|_| "there are seven predicates")?;
+            argument_predicates = predicates(cursor.mask()?)?;
         }
         cursor.expect(")")?;
         Ok(CallShape {
@@ -582,7 +652,7 @@ impl FunctionParser {
             let negative = cursor.eat("-");
             let magnitude = i128::from(cursor.number()?);
             let number = i64::try_from(if negative { -magnitude } else { magnitude });
-            return number.map(SourceKind::Literal).map_err(|_| "literal is too large".into());
+            return number.map(SourceKind::Literal).map_err(|_| too_large("literal"));
         }
         if cursor.eat("c[") {
             return self.constant(cursor);
@@ -613,9 +683,9 @@ impl FunctionParser {
             return Ok(SourceKind::Scoreboard(cursor.number_as()?));
         }
         if cursor.eat("%(") {
-            let end = cursor.rest.find(')').ok_or("expected `)`")?;
+            let end = cursor.rest.find(')').ok_or(Problem::Expected("`)`"))?;
             let name = &cursor.rest[..end];
-            let symbol = Symbol::from_name(name).ok_or_else(|| format!("unknown name `{name}`"))?;
+            let symbol = Symbol::from_name(name).ok_or_else(|| unknown("name", name))?;
             cursor.rest = &cursor.rest[end + 1..];
             return Ok(SourceKind::Symbol(symbol));
         }
@@ -623,7 +693,7 @@ impl FunctionParser {
             Some('b') => Ok(SourceKind::Block(BlockId(cursor.indexed("b")?))),
             Some(c) if c.is_ascii_digit() => Ok(SourceKind::Imm(cursor.number_as()?)),
             Some(_) => Ok(SourceKind::Values(self.tuple(cursor)?)),
-            None => Err("expected an operand".into()),
+            None => Err(Problem::Expected("an operand")),
         }
     }
 
@@ -658,7 +728,7 @@ impl FunctionParser {
     fn bracket_offset(&mut self, cursor: &mut Cursor<'_>) -> Parsed<i32> {
         if cursor.peek().is_some_and(|c| c.is_ascii_digit()) {
             let number = cursor.number()?;
-            return i32::try_from(number).map_err(|_| "offset is too large".into());
+            return i32::try_from(number).map_err(|_| too_large("offset"));
         }
         cursor.offset()
     }
@@ -699,7 +769,7 @@ impl FunctionParser {
         let end = self.function.blocks.next_key();
         for block in &self.function.blocks {
             if let Some(bad) = block.successors.iter().find(|&&s| s >= end) {
-                return Err(format!("there is no block b{}", bad.0));
+                return Err(Problem::NoBlock(bad.0));
             }
         }
         Ok(self.function)
@@ -732,13 +802,13 @@ fn unescape(text: &str) -> Parsed<String> {
                 let (digits, after) = rest
                     .strip_prefix('{')
                     .and_then(|r| r.split_once('}'))
-                    .ok_or("expected `{` after `\\u`")?;
+                    .ok_or(Problem::Expected("`{` after `\\u`"))?;
                 let code = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32);
-                out.push(code.ok_or_else(|| format!("`{digits}` is no character"))?);
+                out.push(code.ok_or_else(|| Problem::Character(digits.to_owned()))?);
                 characters = after.chars();
             }
             Some(other) => out.push(other),
-            None => return Err("a name must not end in a backslash".into()),
+            None => return Err(Problem::Rule("a name must not end in a backslash")),
         }
     }
     Ok(out)

@@ -17,8 +17,10 @@ pub struct Values(List);
 #[derive(Clone)]
 enum List {
     Few(u8, [Value; FEW]),
-    // A boxed vector takes one word here; a boxed slice would take two.
-    #[allow(clippy::box_collection)]
+    #[allow(
+        clippy::box_collection,
+        reason = "a vector in a box takes one word here; a boxed slice would take two"
+    )]
     Many(Box<Vec<Value>>),
 }
 

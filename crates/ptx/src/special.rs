@@ -4,7 +4,6 @@ use crate::table::Chips;
 
 /// A special register, its component included.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-#[allow(missing_docs)]
 pub enum SpecialRegister {
     TidX,
     TidY,

@@ -4,7 +4,6 @@ use oriole_chip::texture::OpaqueKind;
 
 /// A fundamental or packed type, as written after the dot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-#[allow(missing_docs)]
 pub enum Type {
     Pred,
     B8,

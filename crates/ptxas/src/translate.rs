@@ -167,7 +167,7 @@ impl Translator<'_> {
         let (severity, place) = known.map_or((Error, Line), |row| (row.severity, row.place));
         let (file, line) = self.source.place(self.lines.line_column(diagnostic.span.start).line);
         let text = match known {
-            Some(row) => self.filled(row.text, diagnostic, (file, line)),
+            Some(row) => self.filled(row.text, diagnostic, file, line),
             None => quoted(diagnostic),
         };
         match place {
@@ -203,7 +203,7 @@ impl Translator<'_> {
         }
     }
 
-    fn filled(&self, text: &str, diagnostic: &Diagnostic, (file, line): (&str, u32)) -> String {
+    fn filled(&self, text: &str, diagnostic: &Diagnostic, file: &str, line: u32) -> String {
         let mut filled = text.to_owned();
         let mut fill = |mark: &str, value: &dyn Fn() -> String| {
             if filled.contains(mark) {

@@ -228,12 +228,11 @@ fn general_within(mut work: Work, limits: &Limits, options: &AllocateOptions) ->
     let &Limits { floor, mut limit, all, .. } = limits;
     let inputs = ScanInputs::new(&work, File::R, options.clusters);
     // The state before allocation, for another attempt.
-    let before = match limit < all || improved {
-        true => {
-            let first = start(&work, &inputs);
-            Some(std::mem::replace(&mut work, first))
-        }
-        false => None,
+    let before = if limit < all || improved {
+        let first = start(&work, &inputs);
+        Some(std::mem::replace(&mut work, first))
+    } else {
+        None
     };
     loop {
         match general(&mut work, before.as_ref(), &inputs, limit, false, None) {

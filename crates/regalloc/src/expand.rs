@@ -53,7 +53,7 @@ pub fn expand(
     }
     if let Some(unmoved) = unmoved {
         check::moved::check(&unmoved, &expander.function, &expander.assignment)
-            .map_err(AllocateError::Internal)?;
+            .map_err(|error| AllocateError::Internal(error.to_string()))?;
     }
     if options.thread_branches {
         thread(&mut expander.function);

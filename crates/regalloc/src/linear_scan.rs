@@ -28,7 +28,7 @@ use crate::work::Work;
 use homes::Homes;
 use occupancy::{COPY, FREE, Occupants};
 use oriole_ori::effects::register_grant;
-use oriole_ori::{BlockId, File, Instruction, Opcode, Origin, Pseudo, Value};
+use oriole_ori::{BlockId, File, Instruction, Loops, Opcode, Origin, Pseudo, Value};
 use smallvec::SmallVec;
 use typed_index_collections::{TiVec, ti_vec};
 
@@ -60,11 +60,6 @@ pub struct CostBudget {
     pub moves: u64,
     /// Accesses to the frame.
     pub memory: u32,
-}
-
-/// Weight of an instruction at a loop depth.
-pub fn weight(depth: u32) -> u64 {
-    8u64.pow(depth.min(6))
 }
 
 /// Location of a value at a block boundary.
@@ -210,7 +205,7 @@ pub fn scan(
         scan.leave();
         if let Some(budget) = registers.budget {
             let marks = &scan.work.inserted[block];
-            moves += weight(scan.depth) * marks.iter().filter(|mark| **mark).count() as u64;
+            moves += Loops::weight_at(scan.depth) * marks.iter().filter(|mark| **mark).count() as u64;
             // Later steps only add to this.
             if moves > budget.moves || scan.work.stores + scan.work.loads > budget.memory {
                 return Err(AllocateError::Pressure { file: registers.file });

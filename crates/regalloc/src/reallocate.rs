@@ -7,10 +7,10 @@
 //!   false dependences, so scheduling after allocation has more freedom.
 
 use crate::driver::{general, usable};
-use crate::linear_scan::{CostBudget, ScanInputs, weight};
+use crate::linear_scan::{CostBudget, ScanInputs};
 use crate::work::Work;
 use oriole_chip::{allocated, nameable};
-use oriole_ori::BlockId;
+use oriole_ori::{BlockId, Loops};
 use typed_index_collections::{TiVec, ti_vec};
 
 /// Register counts below this are not tried.
@@ -40,8 +40,8 @@ impl Cost {
         let mut cost = Cost { moves: 0, all: 0, memory: work.stores + work.loads };
         let depths = depths(work, inputs);
         for (marks, depth) in work.inserted.iter().zip(depths) {
-            cost.moves += weight(depth) * marks.iter().filter(|mark| **mark).count() as u64;
-            cost.all += weight(depth) * marks.len() as u64;
+            cost.moves += Loops::weight_at(depth) * marks.iter().filter(|mark| **mark).count() as u64;
+            cost.all += Loops::weight_at(depth) * marks.len() as u64;
         }
         cost
     }

@@ -41,19 +41,12 @@ pub enum Access {
 /// assumed: a register too many costs time, never correctness.
 pub fn accesses(table: &'static Table, id: FormId, instruction: &Instruction, visit: impl FnMut(Access)) {
     let form = table.form(id);
-    match form.slots.len() == instruction.operands.len() {
-        true => visit_form(table, form, 0..instruction.operands.len(), instruction, visit),
-        false => {
-            let slots = resolve_as(table, id, instruction).map(|resolved| resolved.slots);
-            debug_assert!(slots.is_ok(), "the form is that of the instruction");
-            visit_form(
-                table,
-                form,
-                slots.unwrap_or_default().into_iter().map(usize::from),
-                instruction,
-                visit,
-            );
-        }
+    if form.slots.len() == instruction.operands.len() {
+        visit_form(table, form, 0..instruction.operands.len(), instruction, visit)
+    } else {
+        let slots = resolve_as(table, id, instruction).map(|resolved| resolved.slots);
+        debug_assert!(slots.is_ok(), "the form is that of the instruction");
+        visit_form(table, form, slots.unwrap_or_default().into_iter().map(usize::from), instruction, visit);
     }
 }
 
@@ -86,9 +79,10 @@ fn visit_form(
 ) {
     let guard = instruction.guard;
     if guard.register < PT {
-        let (file, slot) = match guard.uniform {
-            true => (RegisterFile::UniformPredicate, Slot::UniformGuard),
-            false => (RegisterFile::Predicate, Slot::Guard),
+        let (file, slot) = if guard.uniform {
+            (RegisterFile::UniformPredicate, Slot::UniformGuard)
+        } else {
+            (RegisterFile::Predicate, Slot::Guard)
         };
         visit(Access::Read { file, register: guard.register, slot });
     }

@@ -159,11 +159,12 @@ fn align(form: &Form, own: &Shape, operands: &[Operand], kinds: &OperandKinds) -
     for at in (0..slots.len()).rev() {
         let behind = holds[at + 1];
         let of_kind = kinds.of_kind(own.kind(at)) & behind >> 1;
-        taken[at] = match own.takes_all_of_kind(at) {
-            true => of_kind,
-            false => (0..count)
+        taken[at] = if own.takes_all_of_kind(at) {
+            of_kind
+        } else {
+            (0..count)
                 .filter(|&n| of_kind >> n & 1 == 1 && fits(&slots[at], &operands[n]))
-                .fold(0, |bits, n| bits | 1 << n),
+                .fold(0, |bits, n| bits | 1 << n)
         };
         holds[at] = if own.is_optional(at) { taken[at] | behind } else { taken[at] };
         if holds[at] == 0 {

@@ -2,7 +2,7 @@
 
 /// A SASS mnemonic, without modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
-#[allow(non_camel_case_types, missing_docs, clippy::upper_case_acronyms)]
+#[allow(non_camel_case_types, reason = "the names are those of the machine")]
 #[repr(u16)]
 pub enum Op {
     ACQBULK,

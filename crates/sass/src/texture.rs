@@ -70,9 +70,10 @@ fn sources(op: Op, mods: &Mods, all: &[Operand]) -> Option<[u8; 2]> {
     let levels = [Mod::LL, Mod::LB, Mod::LC, Mod::FDV].map(has).iter().sum::<u8>();
     let others = levels + has(Mod::AOFFI) + 2 * has(Mod::PTP) + has(Mod::DC) + has(Mod::MS);
     let (coordinates, extras) = (place + layer, handle + others);
-    match mods.has(Mod::SCR) {
-        true => Some([(coordinates + extras).div_ceil(2), (coordinates + extras) / 2]),
-        false => Some([coordinates, extras]),
+    if mods.has(Mod::SCR) {
+        Some([(coordinates + extras).div_ceil(2), (coordinates + extras) / 2])
+    } else {
+        Some([coordinates, extras])
     }
 }
 

@@ -8,7 +8,7 @@
 use crate::Tables;
 use crate::dense_ids::DenseIds;
 use crate::graph::{Graph, Sides};
-use crate::pre_ra::{latency, weight};
+use crate::pre_ra::latency;
 use crate::region::Region;
 use oriole_chip::Usage;
 use oriole_ori::{
@@ -56,10 +56,7 @@ pub fn step_below(function: &Function, tables: &Tables, registers: u16) -> Optio
     let more = |&fewer: &u16| blocks(function, tables, fewer) > Some(now);
     let farthest = registers - registers / SHARE as u16;
     let step = (farthest..registers).rev().find(more)?;
-    let (share, gain) = match multiplies_matrices(function) {
-        true => (SHARE_OF_PRODUCTS, 0),
-        false => (SHARE, GAIN),
-    };
+    let (share, gain) = if multiplies_matrices(function) { (SHARE_OF_PRODUCTS, 0) } else { (SHARE, GAIN) };
     let is_near = u32::from(registers - step) * share <= u32::from(registers);
     (is_near && 100 * blocks(function, tables, step)? >= (100 + gain) * now).then_some(step)
 }
@@ -93,8 +90,7 @@ impl Throughput {
         let time = cycles.unwrap_or_else(|| time(tables, function));
         let cfg = Cfg::new(function);
         let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
-        let issued =
-            |&block: &BlockId| weight(&loops, block) * function.block(block).instructions.len() as u64;
+        let issued = |&block: &BlockId| loops.weight(block) * function.block(block).instructions.len() as u64;
         let threads = function.block_threads.unwrap_or(0).max(1);
         Throughput {
             time,
@@ -159,7 +155,7 @@ fn time(tables: &Tables, function: &Function) -> u64 {
         let graph = Graph::new(instructions, Sides::Kept, &mut ids, cycles);
         let region = Region::new(model, function, instructions, liveness.live_out(block), graph, &mut ids);
         let order: Vec<u32> = (0..region.len() as u32).collect();
-        weight(&loops, block) * u64::from(region.time(&order))
+        loops.weight(block) * u64::from(region.time(&order))
     });
     times.sum()
 }

@@ -63,9 +63,10 @@ fn kind(machine: &MachineInstruction) -> Kind {
         _ => {}
     }
     if let Some(memory) = machine.memory {
-        return match is_convergent_operation(*op) && !op.info().aligned {
-            true => Kind::Wall,
-            false => Kind::Memory(as_ordered(*op, mods, memory)),
+        return if is_convergent_operation(*op) && !op.info().aligned {
+            Kind::Wall
+        } else {
+            Kind::Memory(as_ordered(*op, mods, memory))
         };
     }
     if op.info().effect == Effect::Register {
@@ -98,9 +99,10 @@ struct Uses {
 
 /// Time from the issue of an instruction until its result is there.
 fn result_time(model: &Model, from: &MachineInstruction, effects: &Effects, part: ResultPart) -> u32 {
-    match effects.variable {
-        true => u32::from(model.estimate(from.instruction.op)),
-        false => model.longest(effects.class, part).map_or(1, u32::from),
+    if effects.variable {
+        u32::from(model.estimate(from.instruction.op))
+    } else {
+        model.longest(effects.class, part).map_or(1, u32::from)
     }
 }
 
@@ -171,9 +173,10 @@ fn register_edges(
         }
         for &(from, slot) in &uses.readers {
             let reader = &effects[from as usize];
-            let distance = match reader.reported_read(register) {
-                true => LATE_READ,
-                false => u32::from(model.war(reader.class, slot, e.class, part)),
+            let distance = if reader.reported_read(register) {
+                LATE_READ
+            } else {
+                u32::from(model.war(reader.class, slot, e.class, part))
             };
             edges.push((from, distance));
         }

@@ -467,7 +467,7 @@ impl<'a> Blocks<'a> {
         let prepared = self.prepared(block, sides);
         Candidate {
             block,
-            weight: weight(&self.loops, block),
+            weight: self.loops.weight(block),
             low: prepared.low.clone(),
             prepared,
             made: Vec::new(),
@@ -536,9 +536,9 @@ impl Blocks<'_> {
     }
 }
 
-/// Estimated executions of a block per run of the function.
+/// [`Loops::weight`], for callers outside of the stage.
 pub fn weight(loops: &Loops, block: BlockId) -> u64 {
-    8u64.pow(loops.depth(block).min(6))
+    loops.weight(block)
 }
 
 /// The one in fewer registers of two; of equals the second.

@@ -1,6 +1,7 @@
 //! The report of a schedule as text: hidden latency, and utilization of the units in each block.
 
-use crate::statistics::{Hiding, Usage, statistics, usage};
+use crate::statistics::{Hiding, Usage, statistics, usage, weight_at};
+use oriole_diagnostics::counted;
 use oriole_latency::{Model, Unit};
 use oriole_ori::MachineFunction;
 use std::fmt::Write as _;
@@ -30,9 +31,7 @@ pub fn report(function: &MachineFunction, model: &Model) -> String {
             u64::from(figures.multiply_adds) * 100 / figures.issue_cycles.max(1)
         );
     }
-    let weight = |usage: &Usage| {
-        u64::from(usage.bound()).saturating_mul(10u64.saturating_pow(u32::from(usage.loop_depth.min(6))))
-    };
+    let weight = |usage: &Usage| u64::from(usage.bound()).saturating_mul(weight_at(usage.loop_depth));
     let mut order: Vec<&Usage> = blocks.iter().collect();
     order.sort_by_key(|usage| (std::cmp::Reverse(weight(usage)), usage.first));
     for usage in order.iter().take(BLOCKS) {
@@ -61,10 +60,10 @@ fn hiding(text: &mut String, name: &str, figures: Hiding) {
 fn units(text: &mut String, usage: &Usage) {
     let _ = write!(text, "  block {:#06x}", usage.first * 16);
     if usage.loop_depth > 0 {
-        let _ = write!(text, " in {} loop{}", usage.loop_depth, if usage.loop_depth > 1 { "s" } else { "" });
+        let _ = write!(text, " in {}", counted(usage.loop_depth.into(), "loop"));
     }
-    let plural = if usage.instructions == 1 { "" } else { "s" };
-    let _ = write!(text, ": {} instruction{plural}, {} cycles; busy", usage.instructions, usage.issue_cycles);
+    let instructions = counted(usage.instructions as usize, "instruction");
+    let _ = write!(text, ": {instructions}, {} cycles; busy", usage.issue_cycles);
     for (unit, cycles) in Unit::ALL.into_iter().zip(usage.busy).filter(|&(_, cycles)| cycles > 0) {
         let _ = write!(text, " {} {cycles}", unit.name());
     }

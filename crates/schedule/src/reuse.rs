@@ -31,9 +31,10 @@ pub fn assign(finishing: &mut Finishing, forms: &'static Table) {
             instruction.operands.iter_mut().for_each(|operand| operand.reuse = false);
             let known = operand_cache(e.class, 0).is_some();
             // A form that does not take its instruction is reported by the encoder.
-            let slots = match known {
-                true => cached_operands(forms, machine.form, instruction).unwrap_or_default(),
-                false => [None; 3],
+            let slots = if known {
+                cached_operands(forms, machine.form, instruction).unwrap_or_default()
+            } else {
+                [None; 3]
             };
             let mut keep = Vec::new();
             for (slot, operand) in slots.into_iter().enumerate() {

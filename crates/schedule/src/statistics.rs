@@ -109,11 +109,16 @@ fn is_multiply_add(instruction: &Instruction) -> bool {
     instruction.op.info().multiply_add
 }
 
+/// The weight of cycles at a loop depth, in figures for readers.
+pub(crate) fn weight_at(depth: u8) -> u64 {
+    10u64.pow(u32::from(depth.min(6)))
+}
+
 /// Computes the statistics of a function with control words.
 pub fn statistics(function: &MachineFunction) -> Statistics {
     let mut figures = Statistics::default();
     for block in &function.blocks {
-        let weight = 10u64.saturating_pow(u32::from(block.loop_depth.min(6)));
+        let weight = weight_at(block.loop_depth);
         let mut cycle = 0u32;
         let mut open: Vec<(u8, Kind, u32)> = Vec::new();
         for machine in &block.instructions {

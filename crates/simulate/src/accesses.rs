@@ -286,10 +286,13 @@ fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> 
             Slot::Data,
         ),
         SULD => (1, if uniform { Slot::UniformAddress } else { Slot::Data }),
-        TEX | TLD | TLD4 | TXD | TXQ | TMML | FOOTPRINT | SUQUERY => match uniform {
-            true => (2, Slot::UniformAddress),
-            false => (texture::source(op, mods, all, index), Slot::Data),
-        },
+        TEX | TLD | TLD4 | TXD | TXQ | TMML | FOOTPRINT | SUQUERY => {
+            if uniform {
+                (2, Slot::UniformAddress)
+            } else {
+                (texture::source(op, mods, all, index), Slot::Data)
+            }
+        }
         // Of two formats the result's comes first; the source's is in the second place.
         F2F if mods.has(Mod::F64_2) => (2, operand),
         F2I | FRND if mods.has(Mod::F64) => (2, operand),

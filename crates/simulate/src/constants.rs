@@ -209,16 +209,25 @@ fn reciprocal(size: u32) -> u32 {
     if size.is_power_of_two() { factor.to_bits() } else { factor.next_up().to_bits() }
 }
 
+/// The facts about a launch that the driver writes into the banks.
+pub(crate) struct Setup<'a> {
+    pub launch: &'a Launch,
+    /// Blocks of a cluster.
+    pub cluster: [u32; 3],
+    /// Bytes of the parameters.
+    pub parameters: &'a [u8],
+    pub stack_pointer: u32,
+}
+
 /// Fills the banks.
 pub(crate) fn fill(
     cubin: &Cubin,
     kernel: &Kernel,
     layout: &ConstantBank,
-    (launch, cluster): (&Launch, [u32; 3]),
-    parameters: &[u8],
+    setup: &Setup<'_>,
     variables: &Variables,
-    stack_pointer: u32,
 ) -> Banks {
+    let &Setup { launch, cluster, parameters, stack_pointer } = setup;
     let base = if kernel.parameter_base == 0 { layout.parameters } else { kernel.parameter_base };
     // Reads may go a little beyond the last parameter, as the bank is longer than the kernel's declared size. In a file
     // that overlaps its parameters with the driver's data, the parameters win.

@@ -1,7 +1,7 @@
 //! Input and output of the simulator: plain data.
 
 use oriole_chip::texture::Opaque;
-use oriole_sass::RegisterFile;
+use oriole_sass::{DecodeError, RegisterFile};
 
 /// A kernel launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -273,7 +273,7 @@ pub enum Fault {
     /// The launch does not fit the kernel or the chip.
     Launch(String),
     /// A word is not an instruction.
-    Decode(String),
+    Decode(DecodeError),
     /// The instruction, or this form of it, is not simulated.
     NotSimulated(String),
     /// An access outside every memory that the thread may touch.
@@ -337,7 +337,7 @@ impl std::fmt::Display for Fault {
             Fault::Chip(sm) => write!(f, "sm_{sm} is not simulated"),
             Fault::NoKernel(name) => write!(f, "no kernel '{name}'"),
             Fault::Launch(text) => write!(f, "{text}"),
-            Fault::Decode(text) => write!(f, "{text}"),
+            Fault::Decode(error) => error.fmt(f),
             Fault::NotSimulated(text) => write!(f, "not simulated: {text}"),
             Fault::OutOfBounds { space, address, size } => {
                 write!(f, "{space} access of {size} bytes at {address:#x} is out of bounds")

@@ -8,7 +8,7 @@ use crate::program::{Program, Step, is_always};
 use oriole_cubin::Cubin;
 use oriole_cubin::read::{Kernel, Section, Symbol};
 use oriole_latency::{Class, Model};
-use oriole_sass::{Access, Op, ResultPart, Slot};
+use oriole_sass::{Access, DecodeError, Op, ResultPart, Slot};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -115,15 +115,15 @@ fn section(cubin: &Cubin, at: usize, with_bytes: bool, hash: &mut DefaultHasher)
 }
 
 /// The model of the instructions, and the distances that they need from each other.
-fn instructions(model: &Model, steps: &[Result<Step, String>], hash: &mut DefaultHasher) {
+fn instructions(model: &Model, steps: &[Result<Step, DecodeError>], hash: &mut DefaultHasher) {
     (model.barrier_reads_memory(), model.accepted_jump(1)).hash(hash);
     let mut written: BTreeSet<(Class, ResultPart)> = BTreeSet::new();
     let mut read: BTreeSet<(Class, Slot)> = BTreeSet::new();
     for step in steps {
         let step = match step {
             Ok(step) => step,
-            Err(text) => {
-                text.hash(hash);
+            Err(error) => {
+                error.to_string().hash(hash);
                 continue;
             }
         };

@@ -2,7 +2,7 @@
 
 use crate::block::Block;
 use crate::cluster::{Cluster, meet};
-use crate::constants::{CODE_BASE, fill, place_variables, relocated_code};
+use crate::constants::{CODE_BASE, Setup, fill, place_variables, relocated_code};
 use crate::execute::bulk::first_block;
 use crate::execute::control::outside;
 use crate::execute::driver::{self, FREE_UNIFORM, RETURN_ADDRESS};
@@ -316,7 +316,8 @@ impl<'a> Machine<'a> {
         let program = Program::decode(chip, model, &relocated_code(chip.words(), cubin, kernel, &variables));
         let local_size = local_bytes(kernel, &program)?;
         let cluster = cluster_shape(launch, kernel)?;
-        let mut banks = fill(cubin, kernel, layout, (launch, cluster), &parameters, &variables, local_size);
+        let setup = Setup { launch, cluster, parameters: &parameters, stack_pointer: local_size };
+        let mut banks = fill(cubin, kernel, layout, &setup, &variables);
         banks.bind(cubin, kernel, &launch.bindings, &handles, &mut global);
         banks.describe(cubin, layout, &mut global);
         Ok(Machine {
@@ -454,10 +455,9 @@ impl<'a> Machine<'a> {
                 return Err(self.deadlock(&running[at].block));
             }
         }
-        if let Some((rank, kept)) =
-            (0..).zip(&cluster.tensor).find_map(|(rank, memory)| Some((rank, memory.kept()?)))
-        {
-            return Err(self.columns_kept(&running[rank as usize].block, kept));
+        let kept = cluster.tensor.iter().enumerate().find_map(|(rank, memory)| Some((rank, memory.kept()?)));
+        if let Some((rank, (first, columns))) = kept {
+            return Err(self.columns_kept(&running[rank].block, first, columns));
         }
         *waiting = cluster.waiting;
         let warps = running.iter().flat_map(|one| &one.block.warps);
@@ -508,7 +508,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A block has exited with allocated columns of tensor memory: the first one, and their number.
-    fn columns_kept(&self, block: &Block, (first, columns): (u32, u32)) -> Error {
+    fn columns_kept(&self, block: &Block, first: u32, columns: u32) -> Error {
         let text = format!(
             "{columns} columns of tensor memory from column {first} on are not given back at the end"
         );
@@ -523,7 +523,7 @@ impl<'a> Machine<'a> {
         let Some(current) = warp.choose() else { return Ok(()) };
         let group = warp.groups[current];
         if let Some(number) = outside(group.pc) {
-            return self.step_outside(running, cluster, (at, group.lanes), number as usize);
+            return self.step_outside(running, cluster, at, group.lanes, number as usize);
         }
         let address = self.program.shape.address(group.pc);
         let place = |fault: Fault, lane: Option<u32>, index: [u32; 3]| Error {
@@ -537,7 +537,7 @@ impl<'a> Machine<'a> {
         }
         let step = match self.program.steps.get(group.pc as usize) {
             None => return Err(place(Fault::RunAway, None, block.index)),
-            Some(Err(text)) => return Err(place(Fault::Decode(text.clone()), None, block.index)),
+            Some(Err(error)) => return Err(place(Fault::Decode(*error), None, block.index)),
             Some(Ok(step)) => step,
         };
         let count = u32::from(nameable(warp.registers.min(u32::from(u8::MAX)) as u16));
@@ -551,8 +551,7 @@ impl<'a> Machine<'a> {
         let active = guarded(warp, step.instruction.guard, group.lanes);
         if self.launch.options.check_hazards {
             let model = self.model;
-            let found = (&mut self.hazards, &mut self.seen);
-            let mut add = reporter(found, &self.kernel.name, address);
+            let mut add = reporter(&mut self.hazards, &mut self.seen, &self.kernel.name, address);
             let conditions = Conditions { reached: group.lanes, acts: active };
             timing.tracker.issue(model, step, address, conditions, &mut add);
             timing.follow_uniform(step, group.lanes, |register| {
@@ -616,7 +615,8 @@ impl<'a> Machine<'a> {
         &mut self,
         running: &mut Running,
         cluster: &mut Cluster,
-        (at, lanes): (usize, u32),
+        at: usize,
+        lanes: u32,
         number: usize,
     ) -> Result<(), Error> {
         let Running { block, timing, .. } = running;
@@ -627,8 +627,8 @@ impl<'a> Machine<'a> {
         }
         let caller = self.caller(warp, lanes.trailing_zeros() as usize);
         if self.launch.options.check_hazards {
-            let found = (&mut self.hazards, &mut self.seen);
-            timing.tracker.leave(lanes, reporter(found, &self.kernel.name, caller.unwrap_or(0)));
+            let (name, pc) = (&self.kernel.name, caller.unwrap_or(0));
+            timing.tracker.leave(lanes, reporter(&mut self.hazards, &mut self.seen, name, pc));
         }
         timing.writers[usize::from(FREE_UNIFORM.start)..usize::from(FREE_UNIFORM.end)].fill(lanes);
         timing.predicate_writers.fill(lanes);
@@ -671,7 +671,8 @@ impl<'a> Machine<'a> {
 
 /// Records conflicts at an offset as hazards, each once.
 fn reporter<'a>(
-    (hazards, seen): (&'a mut Vec<Hazard>, &'a mut Seen),
+    hazards: &'a mut Vec<Hazard>,
+    seen: &'a mut Seen,
     kernel: &'a str,
     pc: u32,
 ) -> impl FnMut(Conflict) + 'a {

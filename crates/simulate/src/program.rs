@@ -7,7 +7,7 @@ use oriole_latency::{Class, Model};
 use oriole_sass::decode::decode_with_form;
 use oriole_sass::info::Queue;
 use oriole_sass::register::PT;
-use oriole_sass::{Access, Guard, Instruction, Op, RegisterFile};
+use oriole_sass::{Access, DecodeError, Guard, Instruction, Op, RegisterFile};
 
 /// The completion order of variable-latency instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -78,7 +78,7 @@ impl Step {
 pub(crate) struct Program {
     /// The layout of its words.
     pub shape: WordShape,
-    pub steps: Vec<Result<Step, String>>,
+    pub steps: Vec<Result<Step, DecodeError>>,
 }
 
 /// The completion order of an opcode.
@@ -107,7 +107,7 @@ impl Program {
         let steps = code
             .iter()
             .map(|&word| {
-                decode_with_form(chip, word).map_err(|error| error.to_string()).map(|(form, instruction)| {
+                decode_with_form(chip, word).map(|(form, instruction)| {
                     let mut list = Vec::new();
                     accesses(chip.register_files(), &instruction, |access| {
                         if !list.contains(&access) {

@@ -152,22 +152,24 @@ pub(crate) fn sample(texture: &Texture, sampler: &Sampler, point: &Point) -> [u3
     let level = level_of(texture, point.level);
     let size = texture.size_of(level);
     if !(sampler.linear && reads_numbers(texture)) {
-        let index = [0, 1, 2].map(|axis| match axis < point.dimensions {
-            true => {
+        let index = [0, 1, 2].map(|axis| {
+            if axis < point.dimensions {
                 fold(place(point, sampler, axis, size[axis]).floor() as i64, size[axis], mode(sampler, axis))
+            } else {
+                Some(0)
             }
-            false => Some(0),
         });
         return words(texel(texture, level, point.layer, index, 0));
     }
     // The texel below each place, and the weight of the one above it.
-    let corner: [(i64, i64); 3] = [0, 1, 2].map(|axis| match axis < point.dimensions {
-        true => {
+    let corner: [(i64, i64); 3] = [0, 1, 2].map(|axis| {
+        if axis < point.dimensions {
             let fixed =
                 (place(point, sampler, axis, size[axis]) * ONE as f64).round_ties_even() as i64 - ONE / 2;
             (fixed >> FRACTION, fixed & (ONE - 1))
+        } else {
+            (0, 0)
         }
-        false => (0, 0),
     });
     let mut sums = [0.0f64; 4];
     for choice in 0..1 << point.dimensions {

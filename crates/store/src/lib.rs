@@ -17,8 +17,8 @@ pub use frame::{frame, unframe};
 pub use key::{Key, KeyBuilder};
 pub use memory::Memory;
 
-/// A place where values are stored. It may drop any value at any time, and it may return anything: a result is checked
-/// against its frame before use.
+/// A place where values are kept. It may forget any value at any time, and it may be wrong: what it gives back is checked
+/// against its frame before it is used.
 pub trait Store: Send + Sync {
     /// The frame that is stored under a key.
     fn get(&self, key: &Key) -> Option<Arc<[u8]>>;
@@ -49,16 +49,21 @@ pub enum Mode {
     Verify,
 }
 
-impl FromStr for Mode {
-    type Err = String;
+/// A word that names no mode.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{0}` is none of off, read, write, verify")]
+pub struct UnknownMode(pub String);
 
-    fn from_str(text: &str) -> Result<Mode, String> {
+impl FromStr for Mode {
+    type Err = UnknownMode;
+
+    fn from_str(text: &str) -> Result<Mode, UnknownMode> {
         match text {
             "off" => Ok(Mode::Off),
             "read" => Ok(Mode::Read),
             "write" => Ok(Mode::Write),
             "verify" => Ok(Mode::Verify),
-            _ => Err(format!("`{text}` is none of off, read, write, verify")),
+            _ => Err(UnknownMode(text.to_owned())),
         }
     }
 }

@@ -8,7 +8,7 @@ macro_rules! kinds {
         /// The kind of a token or node.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         #[repr(u16)]
-        #[allow(non_camel_case_types)]
+        #[allow(non_camel_case_types, reason = "kinds of nodes are written in capitals, as grammars write them")]
         pub enum SyntaxKind { $( $(#[$doc])* $name, )* }
 
         impl SyntaxKind {

@@ -405,9 +405,12 @@ impl<'a> Splitter<'a> {
         let at = self.trivia_end(at);
         let rest = &self.text[at..];
         let list = rest.first() == Some(&b'(');
-        let inside = |&&byte: &&u8| match list {
-            true => is_name_byte(byte) || is_blank(byte) || matches!(byte, b'(' | b'.' | b','),
-            false => is_name_byte(byte),
+        let inside = |&&byte: &&u8| {
+            if list {
+                is_name_byte(byte) || is_blank(byte) || matches!(byte, b'(' | b'.' | b',')
+            } else {
+                is_name_byte(byte)
+            }
         };
         let len = rest.iter().take_while(inside).count();
         let len = len + usize::from(list && rest.get(len) == Some(&b')'));

@@ -76,13 +76,14 @@ impl SharedMatrix {
     /// As [`SharedMatrix::new`], or the descriptor names a second part.
     pub fn of_one_part(descriptor: u64) -> Result<SharedMatrix, Fault> {
         let matrix = SharedMatrix::new(descriptor)?;
-        match matrix.absolute {
-            false => Ok(matrix),
-            true => Err(Fault::Operands(
+        if matrix.absolute {
+            Err(Fault::Operands(
                 "a descriptor of shared memory names the address of a second part, which only products of a depth of 96 \
                  have"
                     .into(),
-            )),
+            ))
+        } else {
+            Ok(matrix)
         }
     }
 

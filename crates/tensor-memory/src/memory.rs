@@ -164,9 +164,10 @@ impl TensorMemory {
         if lane >= LANES || column >= COLUMNS {
             return Err(Fault::OutOfBounds(address));
         }
-        match self.runs.iter().any(|run| run.holds(column)) {
-            true => Ok((lane * COLUMNS + column) as usize),
-            false => Err(Fault::NotAllocated(address)),
+        if self.runs.iter().any(|run| run.holds(column)) {
+            Ok((lane * COLUMNS + column) as usize)
+        } else {
+            Err(Fault::NotAllocated(address))
         }
     }
 
@@ -184,11 +185,12 @@ impl TensorMemory {
 }
 
 fn check_columns(columns: u32) -> Result<(), Fault> {
-    match columns.is_power_of_two() && (UNIT..=COLUMNS).contains(&columns) {
-        true => Ok(()),
-        false => Err(Fault::Operands(format!(
+    if columns.is_power_of_two() && (UNIT..=COLUMNS).contains(&columns) {
+        Ok(())
+    } else {
+        Err(Fault::Operands(format!(
             "{columns} columns of tensor memory cannot be allocated: a power of two from {UNIT} to {COLUMNS}"
-        ))),
+        )))
     }
 }
 

@@ -84,11 +84,10 @@ impl Movement {
         if address.lane / WARP != warp % WARPS {
             return Err(Fault::OtherWarp(address));
         }
-        match address.lane.is_multiple_of(lanes) {
-            true => Ok(()),
-            false => {
-                Err(Fault::Operands(format!("an access to {lanes} lanes begins at lane {}", address.lane)))
-            }
+        if address.lane.is_multiple_of(lanes) {
+            Ok(())
+        } else {
+            Err(Fault::Operands(format!("an access to {lanes} lanes begins at lane {}", address.lane)))
         }
     }
 

@@ -17,7 +17,6 @@ const WORD_BYTES: u32 = 4;
 
 /// `.kind`
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Kind {
     F16,
     Tf32,
@@ -30,7 +29,6 @@ pub enum Kind {
 
 /// The element type of a factor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Element {
     F16,
     BF16,
@@ -46,7 +44,6 @@ pub enum Element {
 
 /// The type of the accumulator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Sum {
     Half,
     Single,
@@ -307,9 +304,10 @@ impl Product {
     }
 
     fn check_lane(&self, result: Address) -> Result<(), Fault> {
-        match result.lane == 0 || result.lane == HALF && self.path == Path::Scattered {
-            true => Ok(()),
-            false => Err(Fault::Operands(format!("the result of a product begins at lane {}", result.lane))),
+        if result.lane == 0 || result.lane == HALF && self.path == Path::Scattered {
+            Ok(())
+        } else {
+            Err(Fault::Operands(format!("the result of a product begins at lane {}", result.lane)))
         }
     }
 
@@ -334,7 +332,7 @@ impl Product {
                 return Err(Fault::Operands(format!("the cluster has no block {rank}")));
             };
             let (mut read, mut written) = (Touched::new(), Touched::new());
-            let left = self.left(memory, (shared, rank), operands, &mut outcome.pieces, &mut read)?;
+            let left = self.left(memory, shared, rank, operands, &mut outcome.pieces, &mut read)?;
             let kept = kept.next().unwrap_or_default();
             let is_kept =
                 |lane: u32| kept.get(lane as usize / 32).is_some_and(|word| word >> (lane % 32) & 1 == 1);
@@ -389,16 +387,17 @@ impl Product {
                 let column = column + zeros.shift;
                 let rank = ranks.get((column / own) as usize).or(ranks.last()).copied().unwrap_or(0);
                 let line = if self.form.blocks == 1 { column } else { column % own };
-                self.line((shared, rank), &matrix, [1, line, self.depth()], pieces)
+                self.line(shared, rank, &matrix, [1, line, self.depth()], pieces)
             })
             .collect()
     }
 
-    /// The left factor in each lane.
+    /// The part of the left factor of each lane.
     fn left(
         &self,
         memory: &TensorMemory,
-        shared: (&[Vec<u8>], u32),
+        shared: &[Vec<u8>],
+        rank: u32,
         operands: &Operands,
         pieces: &mut Vec<Piece>,
         read: &mut Touched,
@@ -411,7 +410,7 @@ impl Product {
             let stored = match operands.left {
                 Left::Shared(descriptor) => {
                     let matrix = self.matrix(descriptor)?;
-                    Some(self.line(shared, &matrix, [0, source, self.stored()], pieces)?)
+                    Some(self.line(shared, rank, &matrix, [0, source, self.stored()], pieces)?)
                 }
                 Left::Tensor(_) => None,
             };
@@ -425,13 +424,12 @@ impl Product {
                     (None, Left::Tensor(address)) => self.terms(memory, address, lane_of(source), read)?,
                     _ => stored.clone().unwrap_or_default(),
                 };
-                let positions = match self.form.sparse {
-                    false => None,
-                    true => {
-                        let (selector, bits) = (self.descriptor.selector, self.form.kind.container_bits());
-                        let row = [lane, self.depth(), bits];
-                        Some(sparse::positions(memory, operands.metadata, selector, row, read)?)
-                    }
+                let positions = if self.form.sparse {
+                    let (selector, bits) = (self.descriptor.selector, self.form.kind.container_bits());
+                    let row = [lane, self.depth(), bits];
+                    Some(sparse::positions(memory, operands.metadata, selector, row, read)?)
+                } else {
+                    None
                 };
                 let scales = (0..self.scales())
                     .map(|at| self.scale(memory, operands, 0, [lane, row, at], read))
@@ -495,7 +493,8 @@ impl Product {
     /// each sixteen are empty.
     fn line(
         &self,
-        (shared, rank): (&[Vec<u8>], u32),
+        shared: &[Vec<u8>],
+        rank: u32,
         matrix: &SharedMatrix,
         [factor, line, length]: [u32; 3],
         pieces: &mut Vec<Piece>,

@@ -1,7 +1,8 @@
 //! Input files: read whole, and never without a bound.
 //!
-//! `-` is standard input. A FIFO is read if somebody writes to it; one without a writer, and a device, are refused.
+//! `-` is standard input. A FIFO is read if a process writes to it; one without a writer, and a device, are refused.
 
+use super::FileError;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -27,27 +28,25 @@ pub fn is_regular(path: &Path) -> bool {
 /// The bytes of an input.
 ///
 /// # Errors
-/// A message with the path: the file cannot be read, is no file, or is too large.
-pub fn bytes(path: &Path) -> Result<Vec<u8>, String> {
-    read(path).map_err(|error| format!("{}: {error}", shown(path)))
+/// The file cannot be read, is no file, or is too large.
+pub fn bytes(path: &Path) -> Result<Vec<u8>, FileError> {
+    read(path).map_err(|error| FileError::Io { file: shown(path), error })
 }
 
 /// The text of an input.
 ///
 /// # Errors
 /// As [`bytes`]; and if it is no text.
-pub fn text(path: &Path) -> Result<String, String> {
+pub fn text(path: &Path) -> Result<String, FileError> {
     as_text(path, bytes(path)?)
 }
 
 /// The bytes of an input as text.
 ///
 /// # Errors
-/// A message with the place where it is no text.
-pub fn as_text(path: &Path, bytes: Vec<u8>) -> Result<String, String> {
-    String::from_utf8(bytes).map_err(|error| {
-        format!("{}:{}: [ptx::not-utf8] the file is no UTF-8 text", shown(path), line(&error))
-    })
+/// The line where it is no text.
+pub fn as_text(path: &Path, bytes: Vec<u8>) -> Result<String, FileError> {
+    String::from_utf8(bytes).map_err(|error| FileError::NotUtf8 { file: shown(path), line: line(&error) })
 }
 
 fn line(error: &std::string::FromUtf8Error) -> usize {
@@ -87,7 +86,7 @@ fn open(path: &Path, _: &mut Vec<u8>) -> io::Result<File> {
     File::open(path)
 }
 
-/// Opens a file without waiting for a writer that may never come; what had to be read to find out goes into `read`.
+/// Opens a file without waiting for a writer that may never come; bytes that had to be read to find out go into `read`.
 #[cfg(unix)]
 fn open(path: &Path, read: &mut Vec<u8>) -> io::Result<File> {
     use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -108,7 +107,7 @@ fn open(path: &Path, read: &mut Vec<u8>) -> io::Result<File> {
     Ok(file)
 }
 
-/// Waits until something can be read from a FIFO, or it is certain that somebody has it open for writing.
+/// Waits until something can be read from a FIFO, or it is certain that a process has it open for writing.
 #[cfg(unix)]
 fn await_writer(mut file: &File, read: &mut Vec<u8>) -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};

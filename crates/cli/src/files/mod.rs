@@ -1,7 +1,10 @@
 //! The file system as commands meet it: inputs that end, outputs that are whole, and which file is which.
 
+mod error;
 pub mod input;
 pub mod output;
+
+pub use error::FileError;
 
 /// A FIFO without a partner at its other end is waited for so long, in seconds.
 const PARTNER: u64 = 3;

@@ -4,6 +4,7 @@
 //! nothing else: to make a file and to drop the old one is a third of the time of a small compile. A link stays a link, and the file that it leads to is replaced. What
 //! is no plain file (a device, a FIFO) is written to and not replaced; `-` is standard output.
 
+use super::FileError;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -42,34 +43,28 @@ impl Output {
     /// Looks at the path that a result goes to, before there is a result.
     ///
     /// # Errors
-    /// A message: the path leads to a folder, to a file that may not be written, or to the input.
-    pub fn new(path: &Path, input: &Path) -> Result<Output, String> {
-        let shown = path.display().to_string();
-        match place(path, Some(input)) {
-            Ok(place) => Ok(Output { shown, place }),
-            Err(error) => Err(format!("{shown}: {error}")),
-        }
+    /// The path leads to a folder, to a file that may not be written, or to the input.
+    pub fn new(path: &Path, input: &Path) -> Result<Output, FileError> {
+        let place = place(path, Some(input)).map_err(FileError::of(path))?;
+        Ok(Output { shown: path.display().to_string(), place })
     }
 
     /// The same for a result that may take the place of any file, and of a file named `-` too.
     ///
     /// # Errors
-    /// A message: the path leads to a folder, or to a file that may not be written.
-    pub fn anywhere(path: &Path) -> Result<Output, String> {
-        let shown = path.display().to_string();
-        match place(&Path::new(".").join(path), None) {
-            Ok(place) => Ok(Output { shown, place }),
-            Err(error) => Err(format!("{shown}: {error}")),
-        }
+    /// The path leads to a folder, or to a file that may not be written.
+    pub fn anywhere(path: &Path) -> Result<Output, FileError> {
+        let place = place(&Path::new(".").join(path), None).map_err(FileError::of(path))?;
+        Ok(Output { shown: path.display().to_string(), place })
     }
 
-    /// Where the cubin of an input goes if nothing is said: beside it, with `.cubin`.
+    /// Where the cubin of an input goes by default: next to it, with `.cubin`.
     ///
     /// # Errors
-    /// As [`Output::new`]; and standard input lies beside nothing.
-    pub fn beside(input: &Path) -> Result<Output, String> {
+    /// As [`Output::new`]; and standard input has no name.
+    pub fn beside(input: &Path) -> Result<Output, FileError> {
         if super::input::is_standard(input) {
-            return Err("standard input has no name: say with -o where the cubin goes".to_owned());
+            return Err(FileError::NoName);
         }
         Output::new(&input.with_extension("cubin"), input)
     }
@@ -77,15 +72,15 @@ impl Output {
     /// Writes the result.
     ///
     /// # Errors
-    /// A message with the path.
-    pub fn write(&self, bytes: &[u8]) -> Result<(), String> {
+    /// It cannot be written.
+    pub fn write(&self, bytes: &[u8]) -> Result<(), FileError> {
         let written = match &self.place {
             Place::Standard => to_stream(io::stdout().lock(), bytes),
             Place::Stream(path) => stream(path).and_then(|stream| to_stream(stream, bytes)),
             Place::File(path) if self.holds(bytes) => touch(path),
             Place::File(path) => replace(path, bytes),
         };
-        written.map_err(|error| format!("{}: {error}", self.shown))
+        written.map_err(|error| FileError::Io { file: self.shown.clone(), error })
     }
 
     /// Whether these bytes are there already.
@@ -119,7 +114,7 @@ fn place(path: &Path, input: Option<&Path>) -> io::Result<Place> {
     if facts.permissions().readonly() {
         return Err(io::Error::other("the file is read-only"));
     }
-    // What may not be written is not replaced either.
+    // A file that may not be written is not replaced either.
     std::fs::File::options().write(true).open(path)?;
     Ok(Place::File(path.canonicalize()?))
 }
@@ -146,7 +141,7 @@ fn to_stream(mut stream: impl Write, bytes: &[u8]) -> io::Result<()> {
     stream.flush()
 }
 
-/// Says that the file is as new as if it had been written, for whoever compares times.
+/// Makes the file as new as if it had been written, for programs that compare times.
 fn touch(path: &Path) -> io::Result<()> {
     std::fs::File::options().write(true).open(path)?.set_modified(SystemTime::now())
 }

@@ -1,8 +1,9 @@
-//! What a launch expects of a buffer, and how that is compared with what the buffer holds.
+//! The expected contents of a buffer, and their comparison with the contents after a launch.
 //!
 //! The one place that judges results of a record; it knows bytes and types, no machine and no file.
 
 use super::elements::Element;
+use super::error::RecordError;
 use serde::Deserialize;
 
 /// How far an element may be from the expected one; any of the bounds suffices.
@@ -18,45 +19,44 @@ pub struct Tolerance {
     pub rel: Option<f64>,
 }
 
-/// What makes two elements equal.
+/// When two elements are equal.
 #[derive(Debug, PartialEq)]
 pub enum Rule {
     /// The same bits.
     Bits,
-    /// The same bits, or both not a number.
+    /// The same bits, or both NaN.
     Values,
     /// The same, or near enough.
     Within(Tolerance),
 }
 
-/// What a buffer must hold.
+/// The expected contents of a buffer.
 #[derive(Debug)]
 pub struct Expectation {
     /// Bytes.
     pub bytes: Vec<u8>,
-    /// What they are, where the record says it.
+    /// Their type, where the record says it.
     pub element: Option<Element>,
     /// How they are compared.
     pub rule: Rule,
 }
 
 impl Expectation {
-    /// What is wrong with a rule for such elements, or with bytes that are no whole elements.
-    pub fn check(&self) -> Result<(), String> {
+    /// Checks the rule and the bytes against the type.
+    ///
+    /// # Errors
+    /// Such elements take no such rule, or the bytes are no whole elements.
+    pub fn check(&self) -> Result<(), RecordError> {
         let Some(element) = self.element else { return Ok(()) };
         if !self.bytes.len().is_multiple_of(element.bytes()) {
-            return Err(format!(
-                "{} bytes are no whole elements of type {}",
-                self.bytes.len(),
-                element.name()
-            ));
+            return Err(RecordError::Partial { bytes: self.bytes.len(), name: element.name() });
         }
         let Rule::Within(tolerance) = &self.rule else { return Ok(()) };
         if !element.is_float() {
-            return Err(format!("{} is no type to compare with a tolerance", element.name()));
+            return Err(RecordError::Exact(element.name()));
         }
         if [tolerance.abs, tolerance.rel].into_iter().flatten().any(|bound| bound < 0.0) {
-            return Err("a tolerance is not below zero".to_owned());
+            return Err(RecordError::Rule("a tolerance is not below zero"));
         }
         Ok(())
     }
@@ -85,7 +85,7 @@ impl Expectation {
             number => number.to_string(),
         };
         let (expected, found) = (shown(a), shown(b));
-        // Bits of what is printed alike, as of two that are no numbers.
+        // Two values that print alike, such as two NaNs, also show their bits.
         let bits = if expected == found {
             format!(" (bits {} and {})", super::encode(a), super::encode(b))
         } else {
@@ -121,7 +121,7 @@ impl Expectation {
     }
 }
 
-/// How many representable numbers lie between two.
+/// How many representable numbers are between two.
 fn steps(a: &[u8], b: &[u8]) -> u64 {
     let ordered = |bytes: &[u8]| {
         let mut padded = [0; 8];

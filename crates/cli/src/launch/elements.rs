@@ -3,11 +3,12 @@
 //! The one place that knows how a number of a record becomes bytes. What a record's fields are called is said by the
 //! parent; how a result is judged, by `compare`.
 
+use super::error::RecordError;
 use half::{bf16, f16};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What a bit pattern means.
+/// The meaning of a bit pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Class {
     Unsigned,
@@ -58,15 +59,15 @@ impl<'de> Deserialize<'de> for Element {
 }
 
 impl TryFrom<String> for Element {
-    type Error = String;
+    type Error = RecordError;
 
     /// By name, with or without the dot that PTX writes before it.
-    fn try_from(name: String) -> Result<Element, String> {
+    fn try_from(name: String) -> Result<Element, RecordError> {
         let plain = name.strip_prefix('.').unwrap_or(&name);
-        ELEMENTS.into_iter().find(|element| element.name == plain).ok_or_else(|| {
-            let names: Vec<_> = ELEMENTS.iter().map(|element| element.name).collect();
-            format!("`{}` is no type; there are {}", clipped(&name), names.join(", "))
-        })
+        ELEMENTS
+            .into_iter()
+            .find(|element| element.name == plain)
+            .ok_or_else(|| RecordError::NoType(clipped(&name)))
     }
 }
 
@@ -87,15 +88,15 @@ impl Element {
     }
 
     /// The bytes of a value as a record writes it.
-    pub fn encode(self, value: &Value) -> Result<Vec<u8>, String> {
+    pub fn encode(self, value: &Value) -> Result<Vec<u8>, RecordError> {
         let bits = self.bits(value)?;
         Ok(bits.to_le_bytes()[..self.bytes].to_vec())
     }
 
-    fn bits(self, value: &Value) -> Result<u128, String> {
-        let bad = || format!("`{}` is no value of type {}", clipped(&value.to_string()), self.name);
+    fn bits(self, value: &Value) -> Result<u128, RecordError> {
+        let bad = || RecordError::Value { value: clipped(&value.to_string()), name: self.name };
         if let Some(digits) = value.as_str().and_then(|text| text.strip_prefix("0x")) {
-            // A sign has no place behind the prefix.
+            // A sign has no place after the prefix.
             let bits = u128::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'));
             let bits = bits.ok_or_else(bad)?;
             let fits = match self.class {
@@ -251,16 +252,18 @@ pub struct Random {
 
 impl Element {
     /// How many bytes so many are, if that is not too much for a buffer.
-    fn room(self, count: u64) -> Result<usize, String> {
+    fn room(self, count: u64) -> Result<usize, RecordError> {
         let bytes = count.checked_mul(self.bytes as u64).filter(|&bytes| bytes <= super::LARGEST_BUFFER);
         let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok());
-        bytes.ok_or_else(|| {
-            format!("{count} of type {} are more than {} bytes", self.name, super::LARGEST_BUFFER)
-        })
+        bytes.ok_or(RecordError::LargeArray { count, name: self.name })
     }
 
     /// Bytes of elements whose bits are made one after the other.
-    fn made(self, count: u64, mut bits: impl FnMut(u64) -> Result<u128, String>) -> Result<Vec<u8>, String> {
+    fn made(
+        self,
+        count: u64,
+        mut bits: impl FnMut(u64) -> Result<u128, RecordError>,
+    ) -> Result<Vec<u8>, RecordError> {
         let mut bytes = Vec::with_capacity(self.room(count)?);
         for index in 0..count {
             bytes.extend_from_slice(&bits(index)?.to_le_bytes()[..self.bytes]);
@@ -269,29 +272,30 @@ impl Element {
     }
 
     /// Bytes of `count` times `value`.
-    pub fn fill(self, fill: &Fill) -> Result<Vec<u8>, String> {
+    pub fn fill(self, fill: &Fill) -> Result<Vec<u8>, RecordError> {
         let bits = self.bits(&fill.value)?;
         self.made(fill.count, |_| Ok(bits))
     }
 
     /// Bytes of `start`, `start + step` and so on.
-    pub fn iota(self, iota: &Iota) -> Result<Vec<u8>, String> {
-        let past = |index: u64| move || format!("element {index} is no value of type {}", self.name);
+    pub fn iota(self, iota: &Iota) -> Result<Vec<u8>, RecordError> {
+        let past = |index: u64| RecordError::Past { index, name: self.name };
         if self.is_float() {
             let (start, step) =
                 (self.number(iota.start.as_ref(), 0.0)?, self.number(iota.step.as_ref(), 1.0)?);
-            return self
-                .made(iota.count, |index| self.rounded(start + step * index as f64).ok_or_else(past(index)));
+            return self.made(iota.count, |index| {
+                self.rounded(start + step * index as f64).ok_or_else(|| past(index))
+            });
         }
         let (start, step) = (self.whole(iota.start.as_ref(), 0)?, self.whole(iota.step.as_ref(), 1)?);
         self.made(iota.count, |index| {
             let number = step.checked_mul(index.into()).and_then(|far| start.checked_add(far));
-            number.and_then(|number| self.fitting(number)).ok_or_else(past(index))
+            number.and_then(|number| self.fitting(number)).ok_or_else(|| past(index))
         })
     }
 
     /// Bytes of numbers between two: a generator of 64 bits (`SplitMix64`) gives one number after the other.
-    pub fn random(self, random: &Random) -> Result<Vec<u8>, String> {
+    pub fn random(self, random: &Random) -> Result<Vec<u8>, RecordError> {
         let mut state = random.seed;
         let mut next = || {
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -299,7 +303,7 @@ impl Element {
             let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
             mixed ^ mixed >> 31
         };
-        let backwards = || "`low` is not below `high`, or they are too far apart".to_owned();
+        let backwards = || RecordError::Rule("`low` is not below `high`, or they are too far apart");
         if self.is_float() {
             let (low, high) = (self.number(Some(&random.low), 0.0)?, self.number(Some(&random.high), 0.0)?);
             if !(low <= high && (high - low).is_finite()) {
@@ -307,8 +311,7 @@ impl Element {
             }
             return self.made(random.count, |index| {
                 let unit = (next() >> 11) as f64 / (1u64 << 53) as f64;
-                self.rounded(low + (high - low) * unit)
-                    .ok_or_else(|| format!("element {index} is no value of type {}", self.name))
+                self.rounded(low + (high - low) * unit).ok_or(RecordError::Past { index, name: self.name })
             });
         }
         let (low, high) = (self.whole(Some(&random.low), 0)?, self.whole(Some(&random.high), 0)?);
@@ -324,17 +327,17 @@ impl Element {
     }
 
     /// A bound or step of an integer type.
-    fn whole(self, value: Option<&Value>, default: i128) -> Result<i128, String> {
+    fn whole(self, value: Option<&Value>, default: i128) -> Result<i128, RecordError> {
         let Some(value) = value else { return Ok(default) };
         let number = integer(value).filter(|number| self.bytes == 16 || number.unsigned_abs() >> 64 == 0);
-        number.ok_or_else(|| format!("`{}` is no integer of 64 bits", clipped(&value.to_string())))
+        number.ok_or_else(|| RecordError::NoInteger(clipped(&value.to_string())))
     }
 
     /// A bound or step of a floating-point type.
-    fn number(self, value: Option<&Value>, default: f64) -> Result<f64, String> {
+    fn number(self, value: Option<&Value>, default: f64) -> Result<f64, RecordError> {
         let Some(value) = value else { return Ok(default) };
         let number = value.as_f64().filter(|number| number.is_finite());
-        number.ok_or_else(|| format!("`{}` is no finite number", clipped(&value.to_string())))
+        number.ok_or_else(|| RecordError::NotFinite(clipped(&value.to_string())))
     }
 }
 
@@ -354,9 +357,9 @@ mod tests {
     #[test]
     fn values_fit_their_types() {
         assert_eq!(bits("u8", json!(255)), Some(0xff));
-        assert_eq!(ty("s8").encode(&json!(-128)), Ok(vec![0x80]));
-        assert_eq!(ty("b16").encode(&json!(-1)), Ok(vec![0xff; 2]));
-        assert_eq!(ty(".u64").encode(&json!("0xffffffffffffffff")), Ok(vec![0xff; 8]));
+        assert_eq!(ty("s8").encode(&json!(-128)).unwrap(), [0x80]);
+        assert_eq!(ty("b16").encode(&json!(-1)).unwrap(), [0xff; 2]);
+        assert_eq!(ty(".u64").encode(&json!("0xffffffffffffffff")).unwrap(), [0xff; 8]);
         assert_eq!(bits("f32", json!("0x7fc00001")), Some(0x7fc0_0001));
         for (name, value) in [
             ("u8", json!(4096)),
@@ -387,7 +390,7 @@ mod tests {
         assert_eq!(bits("f16", json!(1e-300)), Some(0));
     }
 
-    /// What is printed is read back as the same bits, for all types.
+    /// Printed values are read back as the same bits, for all types.
     #[test]
     fn what_is_printed_is_read_back() {
         for element in ELEMENTS {
@@ -396,7 +399,7 @@ mod tests {
                 let bytes = &bytes[..element.bytes];
                 let shown = element.decode(bytes);
                 if shown != json!("nan") {
-                    assert_eq!(element.encode(&shown).as_deref(), Ok(bytes), "{} {shown}", element.name);
+                    assert_eq!(element.encode(&shown).unwrap(), bytes, "{} {shown}", element.name);
                 }
             }
         }
@@ -408,6 +411,6 @@ mod tests {
         let random = Random { seed: 1_234_567, low: json!(0), high: json!(u64::MAX), count: 3 };
         let words: Vec<u64> = [6457827717110365317u64, 3203168211198807973, 9817491932198370423].to_vec();
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        assert_eq!(ty("u64").random(&random), Ok(bytes));
+        assert_eq!(ty("u64").random(&random).unwrap(), bytes);
     }
 }

@@ -1,6 +1,6 @@
 //! Textures, samplers and surfaces of a launch record.
 
-use super::{Argument, decode};
+use super::{Argument, RecordError, decode};
 use oriole_chip::texture::{AddressMode, Element, Layout, Opaque, Sampler, Texture};
 use serde::Deserialize;
 
@@ -41,57 +41,59 @@ pub(super) struct Sampling {
     address: Vec<String>,
 }
 
-/// What an argument names that is no buffer and no number.
-pub(super) fn object(argument: Argument) -> Result<Opaque, String> {
+/// The object of an argument that is neither a buffer nor a number.
+pub(super) fn object(argument: Argument) -> Result<Opaque, RecordError> {
     Ok(match argument {
         Argument::Texture(image) => Opaque::Texture(texture(image)?),
         Argument::Surface(image) => Opaque::Surface(texture(image)?),
         Argument::Sampler(sampling) => Opaque::Sampler(sampler(&sampling)?),
         Argument::Buffer(_) | Argument::Scalar(_) | Argument::Alias(_) | Argument::TensorMap(_) => {
-            return Err("only textures, samplers and surfaces are bound by name".to_owned());
+            return Err(RecordError::Rule("only textures, samplers and surfaces are bound by name"));
         }
     })
 }
 
-fn sampler(sampling: &Sampling) -> Result<Sampler, String> {
+fn sampler(sampling: &Sampling) -> Result<Sampler, RecordError> {
     let mode = |name: &String| {
         let found = AddressMode::ALL.iter().find(|row| row.0 == name).map(|row| row.1);
-        found.ok_or_else(|| format!("`{name}` is no address mode"))
+        found.ok_or_else(|| RecordError::NoMode(name.clone()))
     };
-    let modes = sampling.address.iter().map(mode).collect::<Result<Vec<_>, String>>()?;
+    let modes = sampling.address.iter().map(mode).collect::<Result<Vec<_>, RecordError>>()?;
     let address = match modes.as_slice() {
         [] => [AddressMode::default(); 3],
         &[one] => [one; 3],
         &[x, y] => [x, y, AddressMode::default()],
         &[x, y, z] => [x, y, z],
-        _ => return Err("more than three address modes".to_owned()),
+        _ => return Err(RecordError::Rule("more than three address modes")),
     };
     Ok(Sampler { linear: sampling.linear, normalized: sampling.normalized, address })
 }
 
-fn texture(image: Image) -> Result<Texture, String> {
+fn texture(image: Image) -> Result<Texture, RecordError> {
     let element = Element::ALL.iter().find(|row| row.0 == image.element).map(|row| row.1);
-    let element = element.ok_or_else(|| format!("`{}` is no type of a component", image.element))?;
+    let element = element.ok_or_else(|| RecordError::NoComponent(image.element.clone()))?;
     if !(1..=3).contains(&image.size.len()) {
-        return Err("a texture has one to three directions".to_owned());
+        return Err(RecordError::Rule("a texture has one to three directions"));
     }
     let mut size = [1; 3];
     size[..image.size.len()].copy_from_slice(&image.size);
     let counts = [image.layers, image.samples, image.levels].map(|count| count.unwrap_or(1));
     if size.iter().chain(&counts).any(|&count| count == 0) || !matches!(image.channels, 1 | 2 | 4) {
-        return Err("a texture without texels, or with a number of channels other than 1, 2 and 4".to_owned());
+        return Err(RecordError::Rule(
+            "a texture without texels, or with a number of channels other than 1, 2 and 4",
+        ));
     }
     let [layers, samples, levels] = counts;
     // Each is bounded, so that their product is.
     const MOST: u32 = 1 << 17;
     if size.iter().any(|&size| size > MOST) || layers > 1 << 12 || samples > 32 || levels > 18 {
-        return Err("a texture that no chip holds".to_owned());
+        return Err(RecordError::Rule("a texture that no chip holds"));
     }
     let layout = match &image.layout {
         None => Layout::default(),
         Some(name) => {
             let found = Layout::ALL.iter().find(|row| row.0 == name).map(|row| row.1);
-            found.ok_or_else(|| format!("`{name}` is no layout of a texture"))?
+            found.ok_or_else(|| RecordError::NoLayout(name.clone()))?
         }
     };
     let fits = match layout {
@@ -100,7 +102,7 @@ fn texture(image: Image) -> Result<Texture, String> {
         Layout::Linear => image.size.len() == 1 && counts == [1; 3],
     };
     if !fits {
-        return Err("a texture whose size does not fit its layout".to_owned());
+        return Err(RecordError::Rule("a texture whose size does not fit its layout"));
     }
     let bytes = decode(&image.bytes_hex)?;
     let texture = Texture {
@@ -117,7 +119,7 @@ fn texture(image: Image) -> Result<Texture, String> {
     };
     let wanted = texture.total_bytes();
     if wanted != texture.bytes.len() {
-        return Err(format!("a texture of {wanted} bytes is given {}", texture.bytes.len()));
+        return Err(RecordError::Texels { wanted, given: texture.bytes.len() });
     }
     Ok(texture)
 }

@@ -2,33 +2,52 @@
 //! toolkit itself stays as it is.
 
 use crate::arguments::InitShadow;
+use crate::files::FileError;
 use crate::outcome::{Outcome, failed, print};
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Makes the folder.
 pub fn init_shadow(arguments: &InitShadow) -> Outcome {
     match make(&arguments.folder, &arguments.cuda) {
         Ok(nvcc) => print(&format!("{nvcc}\n")),
-        Err(message) => failed(&message),
+        Err(message) => failed(message),
     }
+}
+
+/// Why there is no shadow toolkit.
+#[derive(Debug, thiserror::Error)]
+enum ShadowError {
+    /// The toolkit cannot be read.
+    #[error("{}: {error}; say with --cuda where the toolkit is", folder.display())]
+    Toolkit {
+        /// Its folder.
+        folder: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+    /// It has no nvcc.
+    #[error("there is no {}; say with --cuda where the toolkit is", .0.display())]
+    NoCompiler(PathBuf),
+    /// The new folder cannot be filled.
+    #[error(transparent)]
+    File(#[from] FileError),
 }
 
 /// Makes `bin` with nvcc, its profile and our ptxas, and links to what else the toolkit has; gives the path of nvcc.
 ///
 /// # Errors
-/// A message that names what is wrong. Without a toolkit nothing is made.
-fn make(folder: &Path, cuda: &Path) -> Result<String, String> {
-    let of_toolkit =
-        |error: io::Error| format!("{}: {error}; say with --cuda where the toolkit is", cuda.display());
+/// There is no toolkit, and then nothing is made; or the folder cannot be filled.
+fn make(folder: &Path, cuda: &Path) -> Result<String, ShadowError> {
+    let of_toolkit = |error| ShadowError::Toolkit { folder: cuda.to_owned(), error };
     let toolkit = cuda.canonicalize().map_err(of_toolkit)?;
     let nvcc = toolkit.join("bin/nvcc");
     if !nvcc.is_file() {
-        return Err(format!("there is no {}; say with --cuda where the toolkit is", nvcc.display()));
+        return Err(ShadowError::NoCompiler(nvcc));
     }
     let profile = fs::read_to_string(toolkit.join("bin/nvcc.profile")).map_err(of_toolkit)?;
-    fill(folder, &toolkit, &profile).map_err(|error| format!("{}: {error}", folder.display()))
+    Ok(fill(folder, &toolkit, &profile).map_err(FileError::of(folder))?)
 }
 
 /// Fills the folder with what stands for a toolkit.
@@ -107,7 +126,7 @@ mod tests {
             make(&shadow, &cuda).expect("a shadow");
         }
         let (nothing, none) = (place.path().join("nothing"), place.path().join("none"));
-        let message = make(&none, &nothing).expect_err("there is no toolkit");
+        let message = make(&none, &nothing).expect_err("there is no toolkit").to_string();
         assert!(message.starts_with(&nothing.display().to_string()) && !none.exists(), "{message}");
         let is_theirs = |path: &str| fs::read(shadow.join(path)).is_ok_and(|text| text == b"theirs");
         assert!(is_theirs("include/cuda.h") && !is_theirs("bin/ptxas"));

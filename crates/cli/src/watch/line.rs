@@ -5,12 +5,23 @@
 
 use super::Happening;
 use crate::arguments::WatchLine;
-use crate::session::{supported_chip, tuned};
+use crate::session::{ArgumentError, tuned};
 use clap::Parser;
 use oriole_chip::Chip;
 use oriole_options::Options;
 use std::io::BufRead;
 use std::sync::mpsc::Sender;
+
+/// A line that is not understood.
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    /// It does not have the form of options.
+    #[error("{0}")]
+    Form(String),
+    /// An option is wrong.
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
+}
 
 /// Chips and options to compile with.
 #[derive(Clone)]
@@ -25,14 +36,15 @@ impl Line {
     /// The chips and options of a line, which replaces those of the command line; an empty one restores them.
     ///
     /// # Errors
-    /// A message that says which word is wrong.
-    pub fn changed(&self, text: &str) -> Result<Line, String> {
+    /// The word that is wrong.
+    pub fn changed(&self, text: &str) -> Result<Line, LineError> {
         let words: Vec<&str> = text.split_whitespace().collect();
         if words.is_empty() {
             return Ok(self.clone());
         }
-        let read = WatchLine::try_parse_from(words).map_err(|error| first_line(&error))?;
-        let chips = read.arch.iter().map(|name| supported_chip(name)).collect::<Result<Vec<_>, _>>()?;
+        let read = WatchLine::try_parse_from(words).map_err(|error| LineError::Form(first_line(&error)))?;
+        let chips = read.arch.iter().map(|name| Chip::choose_supported(name)).collect::<Result<Vec<_>, _>>();
+        let chips = chips.map_err(ArgumentError::from)?;
         let chips = if chips.is_empty() { self.chips.clone() } else { chips };
         Ok(Line { chips, options: tuned(&read.tuning)? })
     }
@@ -66,6 +78,7 @@ mod tests {
         let changed = |text: &str| {
             line.changed(text)
                 .map(|line| (line.options.level, line.chips.iter().map(Chip::to_string).collect()))
+                .map_err(|error| error.to_string())
         };
         let sm_90 = vec!["sm_90".to_owned()];
         assert_eq!(changed("-O2"), Ok((2, sm_90.clone())));

@@ -12,9 +12,10 @@ mod roots;
 use crate::arguments::Watch;
 use crate::files::output;
 use crate::outcome::{Outcome, failed, misused, print};
-use crate::session::{supported_chip, threads, tuned};
+use crate::session::{ArgumentError, threads, tuned};
 use line::Line;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use oriole_chip::Chip;
 use project::Project;
 use roots::{Fate, Links, Root, is_ptx};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,23 +26,24 @@ use std::time::{Duration, Instant};
 /// A file is looked at when nothing has happened to it for this long.
 const QUIET: Duration = Duration::from_millis(30);
 
-/// What no event tells of is looked at this often.
+/// Changes without an event are looked for this often.
 const LOOK: Duration = Duration::from_millis(400);
 
 /// Runs `oriole watch`; it ends when it is interrupted.
 pub fn watch(arguments: &Watch) -> Outcome {
-    let chips = match arguments.arch.iter().map(|name| supported_chip(name)).collect::<Result<Vec<_>, _>>() {
-        Ok(chips) => chips,
-        Err(message) => return misused(&message),
-    };
+    let chips =
+        match arguments.arch.iter().map(|name| Chip::choose_supported(name)).collect::<Result<Vec<_>, _>>() {
+            Ok(chips) => chips,
+            Err(error) => return misused(ArgumentError::from(error)),
+        };
     let (options, cache) = match tuned(&arguments.tuning).and_then(|it| Ok((it, arguments.cache.session()?)))
     {
         Ok(read) => read,
-        Err(message) => return misused(&message),
+        Err(message) => return misused(message),
     };
     let mut roots: Vec<Root> = match arguments.paths.iter().map(|path| Root::new(path)).collect() {
         Ok(roots) => roots,
-        Err(message) => return misused(&message),
+        Err(message) => return misused(message),
     };
     let (sender, happenings) = mpsc::channel();
     if arguments.interactive {
@@ -50,11 +52,11 @@ pub fn watch(arguments: &Watch) -> Outcome {
     let note = move |event| drop(sender.send(Happening::Files(event)));
     let mut watcher = match notify::recommended_watcher(note) {
         Ok(watcher) => watcher,
-        Err(error) => return failed(&format!("files cannot be watched here: {error}")),
+        Err(error) => return failed(format!("files cannot be watched here: {error}")),
     };
     for root in &roots {
         if let Err(error) = follow(&mut watcher, root) {
-            return failed(&format!("{}: cannot be watched: {error}", root.shown));
+            return failed(format!("{}: cannot be watched: {error}", root.shown));
         }
     }
     let line = Line { chips, options };
@@ -106,7 +108,7 @@ fn follow(watcher: &mut RecommendedWatcher, root: &Root) -> notify::Result<()> {
     watcher.watch(&root.folder, mode)
 }
 
-/// What something happened to, and when last. It is looked at when nothing has happened to it for [`QUIET`].
+/// Changed paths and the times of their last events. A path is looked at when it has had no event for [`QUIET`].
 #[derive(Default)]
 struct Unsettled {
     paths: BTreeMap<PathBuf, Instant>,
@@ -124,10 +126,11 @@ impl Unsettled {
         let mut everything = event.need_rescan();
         for path in &event.paths {
             let named = roots.iter().any(|root| root.file.as_ref() == Some(path));
-            match is_ptx(path) || named {
-                true => drop(self.paths.insert(path.clone(), now)),
-                // Whatever a folder's change may mean is found by looking.
-                false => everything |= may_be_folder(path),
+            if is_ptx(path) || named {
+                self.paths.insert(path.clone(), now);
+            } else {
+                // The effect of a change of a folder is found by looking.
+                everything |= may_be_folder(path);
             }
         }
         if everything {

@@ -4,14 +4,15 @@
 //! whose bytes stay the same is not written.
 
 use crate::arguments::Watch;
-use crate::files::input;
 use crate::files::output::{self, Output};
+use crate::files::{FileError, input};
 use crate::outcome::print;
 use crate::render;
-use crate::session::looked_at;
 use crate::watch::line::Line;
 use crate::watch::report::{Ran, explain};
+use oriole::opened::looked_at;
 use oriole_chip::Chip;
+use oriole_diagnostics::counted;
 use oriole_inputs::{Config, Database, Extent, SourceFile};
 use oriole_options::{Linking, Options};
 use oriole_store::Cache;
@@ -20,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What is watched, compiled.
+/// The watched files, compiled.
 pub struct Project {
     db: Database,
     /// The chips and options to compile with.
@@ -30,7 +31,7 @@ pub struct Project {
     files: BTreeMap<PathBuf, Watched>,
     threads: usize,
     out: Option<PathBuf>,
-    /// What was written last under each path.
+    /// The bytes that were written last under each path.
     written: BTreeMap<PathBuf, triomphe::Arc<Vec<u8>>>,
 }
 
@@ -103,8 +104,7 @@ impl Project {
 
     /// Says that the first round is over.
     pub fn ready(&self, files: usize) {
-        let what = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
-        print(&format!("watching {what}\n"));
+        print(&format!("watching {}\n", counted(files, "file")));
     }
 
     /// Looks at files again: each with the folder that its place counts from.
@@ -172,7 +172,7 @@ impl Project {
             if self.line.chips.is_empty() {
                 compiled.diagnostics.splice(0..0, oriole_queries::replaced_target(&self.db, input));
             }
-            // What is true for every chip is said once.
+            // Diagnostics that are the same for every chip are printed once.
             if shown.as_ref() != Some(&compiled.diagnostics) {
                 render::to_terminal(&path.display().to_string(), text, &compiled.diagnostics);
                 shown = Some(compiled.diagnostics);
@@ -200,15 +200,15 @@ impl Project {
         // Where other bytes were written last, these are not there; else they may be, unless somebody changed the file.
         let differs = before.is_some_and(|before| before != cubin);
         let folder = output::folder(path);
-        let made = std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()));
+        let made = std::fs::create_dir_all(folder).map_err(FileError::of(folder));
         let written = made.and_then(|()| Output::new(path, input)).and_then(|output| {
             if !differs && output.holds(&cubin) {
                 return Ok("the cubin stays the same".to_owned());
             }
             output.write(&cubin).map(|()| format!("wrote {} bytes", cubin.len()))
         });
-        written.unwrap_or_else(|message| {
-            eprintln!("error: {message}");
+        written.unwrap_or_else(|error| {
+            eprintln!("error: {error}");
             "the cubin could not be written".to_owned()
         })
     }

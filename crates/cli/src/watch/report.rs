@@ -1,6 +1,7 @@
-//! What ran after a change and why, in words: read from the log of executed queries.
+//! The queries that ran after a change and why, in words: read from the log of executed queries.
 
 use crate::names;
+use oriole_diagnostics::counted;
 use oriole_inputs::Execution;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -80,17 +81,14 @@ impl Ran {
         if self.whole {
             return "known as a whole".to_owned();
         }
-        let mut line = format!("{} compiled", count(self.compiled.len(), "function"));
+        let mut line = format!("{} compiled", counted(self.compiled.len(), "function"));
         if !self.found.is_empty() {
             let _ = write!(line, ", {} from the store", self.found.len());
         }
-        let _ = write!(line, ", {} laid out, {}", count(self.placed.len(), "kernel"), queries(self.queries));
+        let _ =
+            write!(line, ", {} laid out, {}", counted(self.placed.len(), "kernel"), queries(self.queries));
         line
     }
-}
-
-fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 fn queries(number: usize) -> String {

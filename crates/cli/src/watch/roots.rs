@@ -1,10 +1,9 @@
-//! What is watched: folders and single files, which may go away and come back, and links whose targets lie elsewhere.
+//! The roots of a watch: folders and single files, which may go away and come back, and links whose targets are elsewhere.
 //!
-//! Events say nothing of a folder that took the place of another one, nor of a file behind a link: both are found by looking
-//! at them now and then.
+//! Events do not report a folder that replaced another one, nor a file at the end of a link: both are found by looking at them now
+//! and then.
 
-use crate::files::input;
-use crate::files::output;
+use crate::files::{FileError, input, output};
 use same_file::Handle;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,7 +21,7 @@ pub struct Root {
     there: Option<Handle>,
 }
 
-/// What became of a root's folder.
+/// The fate of a root's folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// It is what it was.
@@ -37,20 +36,20 @@ impl Root {
     /// A root as the command line names it.
     ///
     /// # Errors
-    /// A message: there is nothing of that name, or nothing that can be watched.
-    pub fn new(path: &Path) -> Result<Root, String> {
-        let place = |error: std::io::Error| format!("{}: {error}", path.display());
-        let facts = path.metadata().map_err(place)?;
+    /// There is nothing of that name, or nothing that can be watched.
+    pub fn new(path: &Path) -> Result<Root, FileError> {
+        let place = FileError::of(path);
+        let facts = path.metadata().map_err(&place)?;
         let shown = path.display().to_string();
         let (folder, file) = if facts.is_dir() {
-            (path.canonicalize().map_err(place)?, None)
+            (path.canonicalize().map_err(&place)?, None)
         } else if let (true, Some(name)) = (facts.is_file(), path.file_name()) {
             // A link keeps its name: it may lead elsewhere tomorrow.
-            let folder = output::folder(path).canonicalize().map_err(place)?;
+            let folder = output::folder(path).canonicalize().map_err(&place)?;
             let file = folder.join(name);
             (folder, Some(file))
         } else {
-            return Err(format!("{shown}: neither a file nor a folder"));
+            return Err(place(std::io::Error::other("neither a file nor a folder")));
         };
         let there = Handle::from_path(&folder).ok();
         Ok(Root { shown, folder, file, there })

@@ -163,9 +163,10 @@ impl<'a> Writer<'a> {
         for (index, slot) in module.slots.iter().enumerate() {
             slots.push(RelocationDraft {
                 offset: index as u64 * 8,
-                kind: match self.names_kernel(slot.target) {
-                    true => RelocationKind::Descriptor64,
-                    false => RelocationKind::Abs64,
+                kind: if self.names_kernel(slot.target) {
+                    RelocationKind::Descriptor64
+                } else {
+                    RelocationKind::Abs64
                 },
                 symbol: self.resolve(slot.target, ".nv.constant4")?,
                 addend: slot.addend,

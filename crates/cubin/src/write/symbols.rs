@@ -270,9 +270,10 @@ impl<'a> Writer<'a> {
 
     /// A variable of the system in shared memory: its offset, or its alignment for a linker.
     fn reserved_variable(&mut self, name: &'static str, bytes: u32, place: u64) {
-        let (kind, other, value) = match self.leaves_open() {
-            true => (STT_CUDA_OBJECT, STO_RESERVED_SHARED, self.reserved_alignment()),
-            false => (STT_OBJECT, 0, place),
+        let (kind, other, value) = if self.leaves_open() {
+            (STT_CUDA_OBJECT, STO_RESERVED_SHARED, self.reserved_alignment())
+        } else {
+            (STT_OBJECT, 0, place)
         };
         self.symbol(SymbolDraft {
             name: name.into(),

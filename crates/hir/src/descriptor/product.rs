@@ -6,7 +6,6 @@ use oriole_ptx::Word;
 
 /// Kinds of MMAs whose instruction descriptors have fields of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-#[allow(missing_docs)]
 pub enum ProductKind {
     F16,
     Tf32,

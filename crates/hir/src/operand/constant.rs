@@ -6,6 +6,8 @@ use oriole_diagnostics::Code;
 use oriole_ptx::table::Form;
 use oriole_syntax::ast::{self, AstNode};
 
+use std::ops::RangeInclusive;
+
 use super::Want;
 use super::want::narrow;
 use crate::resolver::Resolver;
@@ -22,13 +24,13 @@ impl<'a> Resolver<'a> {
         &mut self,
         node: &ast::Operand<'a>,
         want: Want,
-        (least, most): (i64, i64),
+        range: RangeInclusive<i64>,
     ) -> Option<Operand> {
-        let message = || match (least, most) {
+        let message = || match (*range.start(), *range.end()) {
             (i64::MIN, i64::MAX) => "a constant is needed here".to_owned(),
-            _ => format!("a constant from {least} to {most} is needed here"),
+            (least, most) => format!("a constant from {least} to {most} is needed here"),
         };
-        self.constant(node, want, |value| (least..=most).contains(&value), message)
+        self.constant(node, want, |value| range.contains(&value), message)
     }
 
     /// One of several constants.
@@ -47,13 +49,13 @@ impl<'a> Resolver<'a> {
         &mut self,
         node: &ast::Operand<'a>,
         want: Want,
-        (least, most): (i64, i64),
+        range: RangeInclusive<i64>,
     ) -> Option<Operand> {
         self.limited_source(
             node,
             want,
-            |value| (least..=most).contains(&narrow(value, want)),
-            |value| format!("{value} is out of range; it must be from {least} to {most}"),
+            |value| range.contains(&narrow(value, want)),
+            |value| format!("{value} is out of range; it must be from {} to {}", range.start(), range.end()),
         )
     }
 

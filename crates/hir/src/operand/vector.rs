@@ -20,6 +20,15 @@ pub(super) enum Elements {
     Written,
 }
 
+/// Forms of coordinates in addition to `{a, b}`.
+#[derive(Clone, Copy)]
+pub(super) struct Extent {
+    /// The first one is a layer.
+    pub layer: bool,
+    /// A single one may be without braces.
+    pub alone: bool,
+}
+
 impl<'a> Resolver<'a> {
     /// An operand that is a vector with `.v2` and wider. A vector of one is its element.
     pub(super) fn vector(
@@ -167,13 +176,13 @@ impl<'a> Resolver<'a> {
     }
 
     /// Coordinates: integers and floating-point registers do not mix. More coordinates than the geometry has are
-    /// possible and ignored. The first may be a layer, and a single one may be `alone`, without braces.
+    /// possible and ignored.
     pub(super) fn coordinates(
         &mut self,
         node: &ast::Operand<'a>,
         want: Want,
         count: u8,
-        (layer, alone): (bool, bool),
+        Extent { layer, alone }: Extent,
     ) -> Option<Operand> {
         let span = node.span();
         let elements: Vec<ast::Operand> = match node {

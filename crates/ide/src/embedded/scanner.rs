@@ -132,10 +132,13 @@ impl<'a> Scanner<'a> {
     fn statement(&mut self, keyword: &str) -> Option<Asm> {
         match self.language {
             Language::Cuda if matches!(keyword, "asm" | "__asm__" | "__asm") => self.cuda(),
-            Language::Rust if keyword == "asm" => match self.eat(b'!') {
-                true => self.rust(),
-                false => None,
-            },
+            Language::Rust if keyword == "asm" => {
+                if self.eat(b'!') {
+                    self.rust()
+                } else {
+                    None
+                }
+            }
             _ => None,
         }
     }

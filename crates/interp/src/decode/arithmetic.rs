@@ -6,7 +6,7 @@ use rustc_apfloat::Round;
 
 use super::conversion::few;
 use super::operand::{SINK, format, half_kind, kind};
-use super::{Decode, FunctionDecoder, NONE};
+use super::{Decode, FunctionDecoder, NONE, Unsupported};
 use crate::step::{Action, CarryOperation, Destination, Source};
 use crate::value::FourNarrow;
 use crate::value::Operation;
@@ -53,12 +53,12 @@ pub fn mode(instruction: &Instruction) -> Mode {
 
 /// The first type that is written.
 pub fn first_type(instruction: &Instruction) -> Decode<Type> {
-    instruction.types.first().copied().ok_or_else(|| "it has no type".to_string())
+    instruction.types.first().copied().ok_or(Unsupported::Form("it has no type"))
 }
 
 /// The last type that is written.
 pub fn last_type(instruction: &Instruction) -> Decode<Type> {
-    instruction.types.last().copied().ok_or_else(|| "it has no type".to_string())
+    instruction.types.last().copied().ok_or(Unsupported::Form("it has no type"))
 }
 
 impl FunctionDecoder<'_> {

@@ -27,21 +27,21 @@ impl FunctionDecoder<'_> {
         if has(Word::Prefetch) {
             return Ok(Action::Nothing);
         }
-        let combine = match has(Word::Reduce) {
-            false => None,
-            true => {
-                let ty = *instruction.types.first().ok_or("it has no type")?;
-                Some((self.combination(instruction, ty)?, ty.bytes() as usize))
-            }
+        let combine = if has(Word::Reduce) {
+            let ty = *instruction.types.first().ok_or("it has no type")?;
+            Some((self.combination(instruction, ty)?, ty.bytes() as usize))
+        } else {
+            None
         };
         Ok(Action::Bulk(Box::new(BulkStep {
             to: self.location(instruction, 0, instruction.space)?,
             from: self.location(instruction, 1, instruction.second_space)?,
             size: self.source_at(instruction, 2, Type::U32)?,
             combine,
-            mask: match has(Word::CpMask) {
-                true => Some(self.source_at(instruction, instruction.operands.len() - 1, Type::U16)?),
-                false => None,
+            mask: if has(Word::CpMask) {
+                Some(self.source_at(instruction, instruction.operands.len() - 1, Type::U16)?)
+            } else {
+                None
             },
             signal: self.signal(instruction, if has(Word::IgnoreOob) { 5 } else { 3 }, 4)?,
         })))
@@ -128,14 +128,9 @@ impl FunctionDecoder<'_> {
             (true, true) => self.each(self.operand(instruction, 3)?, Type::U16)?,
             (true, false) => self.each(self.operand(instruction, 1)?, Type::U16)?,
         };
-        let shared = match prefetches {
-            true => None,
-            false => Some(self.location(instruction, shared, Some(Space::Shared))?),
-        };
-        let combine = match has(Word::Reduce) {
-            true => Some(self.combination(instruction, Type::U32)?),
-            false => None,
-        };
+        let shared =
+            if prefetches { None } else { Some(self.location(instruction, shared, Some(Space::Shared))?) };
+        let combine = if has(Word::Reduce) { Some(self.combination(instruction, Type::U32)?) } else { None };
         Ok(Action::Box(Box::new(BoxStep {
             map: self.source(map, Type::B64)?,
             coordinates: self.each(coordinates, Type::S32)?,
@@ -222,22 +217,23 @@ impl FunctionDecoder<'_> {
             CachePriority::L2EvictNormal => 0x60,
         };
         let beside = if priorities.next() == Some(CachePriority::L2EvictFirst) { 0x10 } else { 0 };
-        Ok(Action::Policy(Box::new(match instruction.modifiers.has(Word::Fractional) {
-            true => PolicyStep::Fraction {
+        Ok(Action::Policy(Box::new(if instruction.modifiers.has(Word::Fractional) {
+            PolicyStep::Fraction {
                 destination,
                 kind: 0x100 + kind + beside,
                 fraction: match instruction.operands.len() {
                     1 => Source::Immediate(u64::from(1f32.to_bits())),
                     _ => self.source_at(instruction, 1, Type::F32)?,
                 },
-            },
-            false => PolicyStep::Range {
+            }
+        } else {
+            PolicyStep::Range {
                 destination,
                 kind: 0x180 + kind + beside,
                 start: self.location(instruction, 1, instruction.space)?,
                 first: self.source_at(instruction, 2, Type::U32)?,
                 total: self.source_at(instruction, 3, Type::U32)?,
-            },
+            }
         })))
     }
 }

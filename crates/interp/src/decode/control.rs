@@ -5,7 +5,7 @@ use oriole_ptx::{Opcode, Type, Word, word};
 
 use super::arithmetic::last_type;
 use super::operand::SINK;
-use super::{Decode, FunctionDecoder, NONE, Spellings, spelling};
+use super::{Decode, FunctionDecoder, NONE, Spellings, Unsupported, spelling};
 use crate::step::{
     Action, Argument, BarrierOperation, CallResult, CallTarget, CollectiveOperation, Reduction, Shuffle,
     Source,
@@ -62,7 +62,7 @@ impl FunctionDecoder<'_> {
     fn label(&self, operand: &Operand) -> Decode<u32> {
         match operand {
             Operand::Label(label) => Ok(self.labels[*label]),
-            other => Err(format!("operand {other:?} is no label")),
+            other => Err(Unsupported::operand(other, "is no label")),
         }
     }
 
@@ -86,7 +86,7 @@ impl FunctionDecoder<'_> {
                             element => {
                                 for component in element.components() {
                                     let Operand::Register(register) = component else {
-                                        return Err(format!("operand {component:?} cannot be written"));
+                                        return Err(Unsupported::operand(component, "cannot be written"));
                                     };
                                     let parts = self.passed_parts(*register).into_iter();
                                     results.extend(parts.map(CallResult::Register));
@@ -117,7 +117,7 @@ impl FunctionDecoder<'_> {
                     target = Some(CallTarget::Address(Source::Register(self.slot(*register))));
                 }
                 Operand::Table(_) | Operand::Prototype(_) => {}
-                other => return Err(format!("operand {other:?} has no place in a call")),
+                other => return Err(Unsupported::operand(other, "has no place in a call")),
             }
         }
         Ok(Action::Call { target: target.ok_or("it names no function")?, arguments, results })
@@ -252,10 +252,8 @@ impl FunctionDecoder<'_> {
             let ty = if index == 0 { value_type } else { Type::B32 };
             *source = self.source_at(instruction, index + 1, ty)?;
         }
-        let members = match has(Word::Sync) {
-            true => Some(self.source_at(instruction, values + 1, Type::B32)?),
-            false => None,
-        };
+        let members =
+            if has(Word::Sync) { Some(self.source_at(instruction, values + 1, Type::B32)?) } else { None };
         Ok(Action::Collective { operation, key, members, destinations, sources })
     }
 }

@@ -1,8 +1,9 @@
-//! Memory layout: the module's variables, shared memory of a block, frames of functions, parameters.
+//! The layout of memory: the module's variables, shared memory of a block, frames of functions, parameters.
 
 use std::collections::BTreeMap;
 
 use la_arena::ArenaMap;
+use oriole_chip::texture::OpaqueKind;
 use oriole_hir::{Body, VariableId, VariableKind};
 use oriole_ptx::Space;
 
@@ -11,7 +12,8 @@ use crate::memory::{Memory, Place, function_address, span};
 use crate::program::Program;
 use crate::texture::Objects;
 
-/// Offset of the first shared variable: the space below is reserved, and so no shared variable has address zero.
+/// Offset of the first shared variable: the bytes below belong to the system, and so no shared variable has
+/// address zero.
 pub const SHARED_START: u32 = 1024;
 
 /// Limit of constant memory in bytes: more than any chip has.
@@ -45,6 +47,65 @@ pub fn reachable(program: &Program, entry: &str) -> Vec<String> {
     names
 }
 
+/// Why a launch cannot be laid out.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum LayoutError {
+    /// A variable that no memory holds.
+    #[error("`{0}` is too large")]
+    TooLarge(String),
+    /// Constant memory is full.
+    #[error("more constant memory than any chip has")]
+    Constant,
+    /// Shared memory has no address any more.
+    #[error("too much shared memory")]
+    SharedAddress,
+    /// Shared memory is full.
+    #[error("more shared memory than any chip has")]
+    Shared,
+    /// An initializer names a symbol that is in no memory.
+    #[error("`{0}` has no address at launch")]
+    NoAddress(String),
+    /// An initializer writes after the end of its variable.
+    #[error("initializer of `{0}` is longer than it")]
+    Initializer(String),
+    /// The launch gives more or fewer arguments than the kernel has parameters.
+    #[error("kernel `{kernel}` has {parameters} parameters, the launch gives {arguments} arguments")]
+    Count {
+        /// The kernel.
+        kernel: String,
+        /// Its parameters.
+        parameters: usize,
+        /// Arguments of the launch.
+        arguments: usize,
+    },
+    /// The parameter is a texture, a sampler or a surface.
+    #[error("argument {index} is to be a {kind}")]
+    Opaque {
+        /// Index of the argument.
+        index: usize,
+        /// What the parameter takes.
+        kind: OpaqueKind,
+    },
+    /// An alias of an argument that is not a buffer, or that comes later.
+    #[error("argument {index} is an alias of argument {of}, which is no buffer before it")]
+    Alias {
+        /// Index of the argument.
+        index: usize,
+        /// Index of the other argument.
+        of: usize,
+    },
+    /// The argument is not as large as its parameter.
+    #[error("argument {index} has {bytes} bytes, the parameter {size}")]
+    Size {
+        /// Index of the argument.
+        index: usize,
+        /// Its bytes.
+        bytes: usize,
+        /// Bytes of the parameter.
+        size: usize,
+    },
+}
+
 /// Addresses of variables.
 pub struct Layout {
     module: BTreeMap<String, (Place, u64)>,
@@ -61,13 +122,13 @@ impl Layout {
         functions: &[String],
         dynamic: u32,
         memory: &mut Memory,
-    ) -> Result<Layout, String> {
+    ) -> Result<Layout, LayoutError> {
         let mut layout = Layout { module: BTreeMap::new(), local: BTreeMap::new(), shared_end: SHARED_START };
         for variable in &program.variables {
             let size = usize::try_from(variable.size.max(variable.bytes.len() as u64))
                 .ok()
                 .filter(|size| *size <= 1 << 31)
-                .ok_or_else(|| format!("`{}` is too large", variable.name))?;
+                .ok_or_else(|| LayoutError::TooLarge(variable.name.clone()))?;
             let mut bytes = variable.bytes.clone();
             bytes.resize(size, 0);
             let address = match variable.space {
@@ -85,13 +146,13 @@ impl Layout {
         }
         layout.shared(program, functions, dynamic)?;
         if memory.constant.len() > CONSTANT_LIMIT {
-            return Err("more constant memory than any chip has".into());
+            return Err(LayoutError::Constant);
         }
         layout.initial_addresses(program, functions, memory)?;
         Ok(layout)
     }
 
-    fn shared(&mut self, program: &Program, functions: &[String], dynamic: u32) -> Result<(), String> {
+    fn shared(&mut self, program: &Program, functions: &[String], dynamic: u32) -> Result<(), LayoutError> {
         // Variables without a length share the start of dynamic memory.
         let mut open = Vec::new();
         let mut open_align = 16;
@@ -99,7 +160,7 @@ impl Layout {
             let Some(function) = program.function(name) else { continue };
             for (number, variable) in function.body.variables.iter() {
                 let size =
-                    u32::try_from(variable.size).map_err(|_| format!("`{}` is too large", variable.name))?;
+                    u32::try_from(variable.size).map_err(|_| LayoutError::TooLarge(variable.name.clone()))?;
                 let module = variable.kind == VariableKind::Module;
                 if !matches!(variable.space, Space::Shared | Space::SharedCluster) {
                     continue;
@@ -113,7 +174,7 @@ impl Layout {
                     0
                 } else {
                     let start = self.shared_end.next_multiple_of(variable.align.max(1));
-                    self.shared_end = start.checked_add(size).ok_or("too much shared memory")?;
+                    self.shared_end = start.checked_add(size).ok_or(LayoutError::SharedAddress)?;
                     start
                 };
                 let placed = (Place::Shared, u64::from(address));
@@ -135,10 +196,8 @@ impl Layout {
                 self.local.insert((index, number), placed);
             }
         }
-        self.shared_end = start
-            .checked_add(dynamic)
-            .filter(|end| *end <= 1 << 24)
-            .ok_or("more shared memory than any chip has")?;
+        self.shared_end =
+            start.checked_add(dynamic).filter(|end| *end <= 1 << 24).ok_or(LayoutError::Shared)?;
         Ok(())
     }
 
@@ -147,7 +206,7 @@ impl Layout {
         program: &Program,
         functions: &[String],
         memory: &mut Memory,
-    ) -> Result<(), String> {
+    ) -> Result<(), LayoutError> {
         for variable in &program.variables {
             let Some((place, base)) = self.module.get(&variable.name).copied() else { continue };
             for address in &variable.addresses {
@@ -158,7 +217,7 @@ impl Layout {
                         .module
                         .get(&address.symbol)
                         .copied()
-                        .ok_or_else(|| format!("`{}` has no address at launch", address.symbol))?;
+                        .ok_or_else(|| LayoutError::NoAddress(address.symbol.clone()))?;
                     if address.generic { value + place.window() } else { value }
                 };
                 let value = value.wrapping_add(address.addend as u64);
@@ -168,7 +227,7 @@ impl Layout {
                 memory
                     .segment(place, base)
                     .and_then(|(segment, start)| span(segment, start + address.offset, size))
-                    .ok_or_else(|| format!("initializer of `{}` is longer than it", variable.name))?
+                    .ok_or_else(|| LayoutError::Initializer(variable.name.clone()))?
                     .copy_from_slice(&value[..size]);
             }
         }
@@ -230,14 +289,13 @@ pub fn arguments(
     launch: &Launch,
     memory: &mut Memory,
     objects: &mut Objects,
-) -> Result<Vec<Option<Kept>>, String> {
+) -> Result<Vec<Option<Kept>>, LayoutError> {
     if launch.args.len() != body.parameters.len() {
-        return Err(format!(
-            "kernel `{}` has {} parameters, the launch gives {} arguments",
-            launch.entry,
-            body.parameters.len(),
-            launch.args.len()
-        ));
+        return Err(LayoutError::Count {
+            kernel: launch.entry.clone(),
+            parameters: body.parameters.len(),
+            arguments: launch.args.len(),
+        });
     }
     let mut kept: Vec<Option<Kept>> = Vec::new();
     for (index, (arg, parameter)) in launch.args.iter().zip(&body.parameters).enumerate() {
@@ -247,7 +305,7 @@ pub fn arguments(
                     kept.push(Some(Kept::Object(objects.add_parameter(index, object.clone()))));
                     continue;
                 }
-                _ => return Err(format!("argument {index} is to be a {kind}")),
+                _ => return Err(LayoutError::Opaque { index, kind }),
             }
         }
         let (back, bytes) = match arg {
@@ -261,9 +319,7 @@ pub fn arguments(
             }
             Arg::Alias(of) | Arg::Map(of, _) => {
                 let Some(&Some(Kept::Region(address))) = kept.get(*of) else {
-                    return Err(format!(
-                        "argument {index} is an alias of argument {of}, which is no buffer before it"
-                    ));
+                    return Err(LayoutError::Alias { index, of: *of });
                 };
                 let mut bytes = match arg {
                     Arg::Map(_, bytes) => bytes.clone(),
@@ -278,7 +334,7 @@ pub fn arguments(
         kept.push(back);
         let size = parameter.size() as usize;
         if bytes.len() != size {
-            return Err(format!("argument {index} has {} bytes, the parameter {size}", bytes.len()));
+            return Err(LayoutError::Size { index, bytes: bytes.len(), size });
         }
         let start = parameter.offset as usize;
         if memory.parameters.len() < start + size {

@@ -5,7 +5,7 @@ use oriole_ptx::word::{MatrixLayout, Position, Rounding, TensorNumbers};
 use oriole_ptx::{MatrixShape, Opcode, Type, Word};
 use rustc_apfloat::Round;
 
-use super::{Decode, FunctionDecoder, Spellings, spelling};
+use super::{Decode, FunctionDecoder, Spellings, Unsupported, spelling};
 use crate::matrix::{
     Element, GroupProduct, Move, Packed, Product, Quarters, Role, Scale, Scaling, Share, Sparsity, Sum, Tiled,
 };
@@ -251,7 +251,7 @@ fn element(ty: Type) -> Decode<Element> {
         Type::E2M1 => Element::E2M1,
         Type::S8 | Type::U8 | Type::S4 | Type::U4 => Element::Integer(ty.bits(), ty.is_signed()),
         Type::B1 => Element::Bit,
-        _ => return Err(format!("its factors have the type {}", ty.name())),
+        _ => return Err(Unsupported::Factors(ty.name())),
     })
 }
 

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::arithmetic::last_type;
 use super::operand::{format, kind};
-use super::{Decode, FunctionDecoder};
+use super::{Decode, FunctionDecoder, Unsupported};
 use crate::step::{Action, AtomicOperation, Destination, Order, Source};
 use crate::value::float::{FloatOperation, Mode};
 
@@ -81,7 +81,7 @@ impl FunctionDecoder<'_> {
             let flush = format == crate::value::soft::Format::F32
                 && instruction.space == Some(Space::Global)
                 && !instruction.modifiers.has(Word::Noftz);
-            Ok::<_, String>(AtomicOperation::Float(
+            Ok::<_, Unsupported>(AtomicOperation::Float(
                 operation,
                 format,
                 Mode { flush, ..Mode::default() },

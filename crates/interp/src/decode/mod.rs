@@ -18,7 +18,7 @@ mod texture;
 use std::collections::BTreeMap;
 
 use la_arena::ArenaMap;
-use oriole_hir::{Body, FunctionId, Instruction, LabelId, RegisterId, Statement, table_of};
+use oriole_hir::{Body, FunctionId, Instruction, LabelId, Operand, RegisterId, Statement, table_of};
 use oriole_ptx::{Opcode, Type, Word};
 
 use crate::lane::LOCAL_LIMIT;
@@ -42,13 +42,16 @@ pub struct Decoded {
     pub dynamic_shared: u32,
     /// Index of the kernel in `code.functions`.
     pub entry: u32,
-    /// Whether any step uses shared memory asynchronously.
+    /// Whether an asynchronous operation uses shared memory.
     pub has_copies: bool,
+}
+
+fn bad(reason: impl std::fmt::Display) -> Fault {
+    Fault::new(FaultKind::BadLaunch, reason.to_string())
 }
 
 /// Decodes a kernel.
 pub fn decode(program: &Program, kernel: &str, dynamic_shared: u32) -> Result<Decoded, Fault> {
-    let bad = |message: String| Fault::new(FaultKind::BadLaunch, message);
     let entry = program
         .function(kernel)
         .filter(|function| function.body.is_entry)
@@ -152,8 +155,51 @@ struct FunctionDecoder<'a> {
     labels: ArenaMap<LabelId, u32>,
 }
 
-/// The result of decoding an instruction: an action, or the reason why there is none.
-type Decode<T> = Result<T, String>;
+/// Why an instruction has no meaning here. "It" is the instruction.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+enum Unsupported {
+    /// A form that no table of this interpreter has, in words.
+    #[error("{0}")]
+    Form(&'static str),
+    /// An operand is missing; they count from 1.
+    #[error("it has no operand {0}")]
+    NoOperand(usize),
+    /// An operand that may not be where it is.
+    #[error("operand {operand} {wrong}")]
+    Operand {
+        /// The operand.
+        operand: String,
+        /// The rule that it breaks.
+        wrong: &'static str,
+    },
+    /// A variable outside of all memories.
+    #[error("variable `{0}` has no address")]
+    NoAddress(String),
+    /// A parameter that nothing names; they count from 1.
+    #[error("parameter {0} has no variable")]
+    NoVariable(usize),
+    /// A parameter that is in no frame; they count from 1.
+    #[error("parameter {0} of a function has no place")]
+    NoPlace(usize),
+    /// Factors of a type that no matrix multiply takes.
+    #[error("its factors have the type {0}")]
+    Factors(&'static str),
+}
+
+impl Unsupported {
+    fn operand(operand: &Operand, wrong: &'static str) -> Unsupported {
+        Unsupported::Operand { operand: format!("{operand:?}"), wrong }
+    }
+}
+
+impl From<&'static str> for Unsupported {
+    fn from(form: &'static str) -> Unsupported {
+        Unsupported::Form(form)
+    }
+}
+
+/// The result of decoding a part of an instruction.
+type Decode<T> = Result<T, Unsupported>;
 
 impl<'a> FunctionDecoder<'a> {
     fn new(body: &'a Body, function: usize, start: u32, layout: &'a Layout, names: &[String]) -> Self {
@@ -279,7 +325,7 @@ fn fence(instruction: &Instruction) -> Order {
     if has(Word::Proxy) && between { Order::BetweenProxies } else { Order::ThroughMemory }
 }
 
-/// Whether an access may synchronize with other threads: it is atomic, or it has a scope.
+/// Whether an access synchronizes with other threads: it is atomic, or its words say that other threads see it.
 fn tells(instruction: &Instruction) -> bool {
     let has = |word| instruction.modifiers.has(word);
     match instruction.opcode {

@@ -5,7 +5,7 @@ use oriole_ptx::{Space, Type};
 use rustc_apfloat::Round;
 use smallvec::SmallVec;
 
-use super::{Decode, FunctionDecoder};
+use super::{Decode, FunctionDecoder, Unsupported};
 use crate::memory::{Place, function_address};
 use crate::step::{Destination, Formal, Location, Source};
 use crate::value::integer::Kind;
@@ -17,7 +17,7 @@ pub const SINK: Destination = Destination { slot: 0, mask: u64::MAX };
 impl FunctionDecoder<'_> {
     /// The operand at `index`.
     pub fn operand<'i>(&self, instruction: &'i Instruction, index: usize) -> Decode<&'i Operand> {
-        instruction.operands.get(index).ok_or_else(|| format!("it has no operand {}", index + 1))
+        instruction.operands.get(index).ok_or(Unsupported::NoOperand(index + 1))
     }
 
     /// The operand at `index` as a value of a type.
@@ -38,7 +38,7 @@ impl FunctionDecoder<'_> {
             }
             Operand::Special(register) => Source::Special(*register),
             Operand::Sink => Source::Immediate(0),
-            other => return Err(format!("operand {other:?} is no value")),
+            other => return Err(Unsupported::operand(other, "is no value")),
         })
     }
 
@@ -52,7 +52,7 @@ impl FunctionDecoder<'_> {
         Ok(match operand {
             Operand::Register(register) => self.register_destination(*register),
             Operand::Sink => SINK,
-            other => return Err(format!("operand {other:?} cannot be written")),
+            other => return Err(Unsupported::operand(other, "cannot be written")),
         })
     }
 
@@ -94,7 +94,7 @@ impl FunctionDecoder<'_> {
         if let Some(&start) = self.frame.offsets.get(variable) {
             return u32::try_from(i64::from(start) + offset)
                 .map(Source::Frame)
-                .map_err(|_| "an address before its frame".to_string());
+                .map_err(|_| Unsupported::Form("an address before its frame"));
         }
         let description = &self.body.variables[variable];
         let base = match description.kind {
@@ -102,7 +102,7 @@ impl FunctionDecoder<'_> {
             _ => {
                 self.layout
                     .variable(self.function, variable, description.module_name())
-                    .ok_or_else(|| format!("variable `{}` has no address", description.name))?
+                    .ok_or_else(|| Unsupported::NoAddress(description.name.clone()))?
                     .1
             }
         };
@@ -153,14 +153,12 @@ impl FunctionDecoder<'_> {
             } else {
                 VariableKind::Parameter(index as u32)
             };
-            let number = self
-                .body
-                .variable_of(kind)
-                .ok_or_else(|| format!("parameter {} has no variable", index + 1))?;
+            let number = self.body.variable_of(kind).ok_or(Unsupported::NoVariable(index + 1))?;
             if let Some(&offset) = self.frame.offsets.get(number) {
-                formals.push(match parameter.is_open() {
-                    true => Formal::Open(offset),
-                    false => Formal::Frame(offset, parameter.size() as u32),
+                formals.push(if parameter.is_open() {
+                    Formal::Open(offset)
+                } else {
+                    Formal::Frame(offset, parameter.size() as u32)
                 });
                 continue;
             }
@@ -170,7 +168,7 @@ impl FunctionDecoder<'_> {
                 formals.extend(parts.into_iter().map(|part| Formal::Register(part, parameter.ty.bytes())));
             }
             if formals.len() == before {
-                return Err(format!("parameter {} of a function has no place", index + 1));
+                return Err(Unsupported::NoPlace(index + 1));
             }
         }
         Ok(formals)

@@ -81,9 +81,10 @@ impl FunctionDecoder<'_> {
         } else if has(Word::Commit) {
             TensorOperation::Commit(Signal {
                 object: Some(self.location(instruction, 0, instruction.space)?),
-                blocks: match has(Word::MulticastCluster) || has(Word::MulticastCluster16b) {
-                    true => Some(self.source_at(instruction, 1, Type::U16)?),
-                    false => None,
+                blocks: if has(Word::MulticastCluster) || has(Word::MulticastCluster16b) {
+                    Some(self.source_at(instruction, 1, Type::U16)?)
+                } else {
+                    None
                 },
                 in_pairs: false,
             })
@@ -101,10 +102,8 @@ impl FunctionDecoder<'_> {
         let word =
             |index| -> Decode<Vec<Source>> { Ok(vec![self.source_at(instruction, index, Type::U32)?]) };
         // An exclusive allocation is one of all columns, whatever its operand.
-        let columns = |index| match has(Word::Exclusive) {
-            true => Ok(vec![Source::Immediate(ALL_COLUMNS)]),
-            false => word(index),
-        };
+        let columns =
+            |index| if has(Word::Exclusive) { Ok(vec![Source::Immediate(ALL_COLUMNS)]) } else { word(index) };
         let (mut destinations, mut sources) = (Vec::new(), Vec::new());
         let operation = if has(Word::Alloc) {
             sources.push(columns(1)?);

@@ -10,7 +10,6 @@ use super::Registers;
 
 /// A matrix of an MMA.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Role {
     A,
     B,

@@ -11,7 +11,6 @@ use rustc_apfloat::Round;
 
 /// The type of a factor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Element {
     F16,
     BF16,

@@ -7,7 +7,6 @@ use super::soft::{self, Format};
 
 /// A function of one operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Function {
     Reciprocal,
     SquareRoot,

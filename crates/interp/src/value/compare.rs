@@ -7,7 +7,6 @@ use super::soft::{self, Format};
 
 /// The relation of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Order {
     Equal,
     NotEqual,
@@ -23,7 +22,6 @@ pub enum Order {
 
 /// The combination with a further predicate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Combine {
     None,
     And,

@@ -9,7 +9,6 @@ use super::soft::{self, Eighth, Format};
 
 /// A conversion.
 #[derive(Clone, Copy, PartialEq, Debug)]
-#[allow(missing_docs)]
 pub enum Conversion {
     /// Between integers; the flag: saturate.
     Integers { from: Kind, to: Kind, saturate: bool },
@@ -49,7 +48,6 @@ pub enum Conversion {
 
 /// A format of eight bits or less.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Few {
     Eighth(Eighth),
     Narrow(Narrow),

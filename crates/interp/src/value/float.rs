@@ -6,7 +6,6 @@ use super::soft::{self, Format};
 
 /// A floating-point operation with one correct result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum FloatOperation {
     Add,
     Subtract,
@@ -198,7 +197,6 @@ fn extreme(maximum: bool, format: Format, mode: Mode, a: u64, b: u64) -> u64 {
 
 /// The property that `testp` tests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Property {
     Finite,
     Infinite,

@@ -70,7 +70,6 @@ pub enum Part {
 
 /// The interpretation of the selector of `prmt`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum PermuteMode {
     Index,
     ForwardFour,
@@ -83,7 +82,6 @@ pub enum PermuteMode {
 
 /// An integer operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum IntegerOperation {
     Add,
     Subtract,

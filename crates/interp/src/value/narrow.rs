@@ -2,7 +2,6 @@
 
 /// A format of four or six bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Narrow {
     E2M1,
     E2M3,

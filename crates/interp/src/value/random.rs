@@ -12,7 +12,6 @@ use rustc_apfloat::Round;
 
 /// The target format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Target {
     Half(Format),
     Eighth(Eighth),

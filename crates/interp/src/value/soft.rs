@@ -5,7 +5,6 @@ use rustc_apfloat::{Float, FloatConvert, Round};
 
 /// A format of arithmetic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Format {
     F16,
     BF16,
@@ -15,7 +14,6 @@ pub enum Format {
 
 /// An eight-bit format of conversions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Eighth {
     E4M3,
     E5M2,

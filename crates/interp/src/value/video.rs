@@ -5,7 +5,6 @@ use super::integer::Kind;
 
 /// The operation of a video instruction on extended operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum VideoKind {
     Add,
     Subtract,
@@ -23,7 +22,6 @@ pub enum VideoKind {
 
 /// The operation of a video instruction on its result and the third operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Second {
     None,
     Add,

@@ -20,7 +20,7 @@ const BUILDING: [&str; 3] = ["lsp-main", "lsp-workshop", "lsp-building"];
 /// A server in this process and the client's end of it.
 pub struct Client {
     connection: Connection,
-    server: std::thread::JoinHandle<Result<oriole_lsp::End, String>>,
+    server: std::thread::JoinHandle<Result<oriole_lsp::End, oriole_lsp::ServeError>>,
     last: i32,
     version: i64,
 }

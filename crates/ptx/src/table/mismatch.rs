@@ -5,6 +5,7 @@
 use super::matching::{Token, Trial};
 use super::{Slot, rows};
 use crate::{Opcode, Type, nearest_of};
+use oriole_diagnostics::plural;
 
 /// Why no row fits.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -118,8 +119,7 @@ impl std::fmt::Display for FormProblem {
             }
             FormProblem::OperandCount { found, least, most } => {
                 let wanted = if least == most { format!("{least}") } else { format!("{least} to {most}") };
-                let plural = if *most == 1 { "" } else { "s" };
-                write!(out, "expected {wanted} operand{plural}, found {found}")
+                write!(out, "expected {wanted} operand{}, found {found}", plural(*most))
             }
         }
     }

@@ -3,7 +3,7 @@
 #![cfg_attr(rustfmt, rustfmt_skip)]
 
 /// A word behind an opcode other than a type, a state space or a vector width, such as `.rn` or `.acq_rel`.
-#[allow(non_camel_case_types)]
+#[allow(non_camel_case_types, reason = "the names are spellings of PTX")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Word {
     /// `.a`

@@ -12,16 +12,45 @@ use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 use typed_index_collections::{TiVec, ti_vec};
 
-/// Looks at a function before and after the rewrites.
+/// A rewrite that changes the code's meaning. Instructions are named by their texts.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum MovedError {
+    /// Blocks follow each other in another way.
+    #[error("a rewrite of expanded code changed the graph")]
+    Graph,
+    /// An instruction reads another value, or there are more or fewer of it.
+    #[error(
+        "after expansion {reader} reads {file:?}{register}, last written by [{writers}]: {expected} times before, {count} now"
+    )]
+    Read {
+        /// The instruction that reads.
+        reader: String,
+        /// The file of the register.
+        file: File,
+        /// The register.
+        register: u8,
+        /// The instructions that wrote it last.
+        writers: String,
+        /// How often this read occurred before.
+        expected: u32,
+        /// How often it occurs now.
+        count: u32,
+    },
+    /// An instruction does not read any more.
+    #[error("after expansion a read by {0} is lost")]
+    Lost(String),
+}
+
+/// Compares a function before and after the rewrites.
 ///
 /// # Errors
 /// The first instruction that reads something else, or that is there more or less often.
-pub fn check(before: &Function, after: &Function, assignment: &Assignment) -> Result<(), String> {
+pub fn check(before: &Function, after: &Function, assignment: &Assignment) -> Result<(), MovedError> {
     let graph = |function: &Function| -> Vec<oriole_ori::Successors> {
         function.blocks.iter().map(|block| block.successors.clone()).collect()
     };
     if graph(before) != graph(after) {
-        return Err("a rewrite of expanded code changed the graph".into());
+        return Err(MovedError::Graph);
     }
     let mut writers = Writers::default();
     let wanted = reads(before, assignment, &mut writers);
@@ -31,15 +60,18 @@ pub fn check(before: &Function, after: &Function, assignment: &Assignment) -> Re
         if *count != expected {
             let (reader, (file, register), last) = read;
             let last: Vec<&str> = last.iter().map(|&writer| writers.text(writer)).collect();
-            return Err(format!(
-                "after expansion {} reads {file:?}{register}, last written by [{}]: {expected} times before, {count} now",
-                writers.text(*reader),
-                last.join("; "),
-            ));
+            return Err(MovedError::Read {
+                reader: writers.text(*reader).to_owned(),
+                file: *file,
+                register: *register,
+                writers: last.join("; "),
+                expected,
+                count: *count,
+            });
         }
     }
     match wanted.keys().find(|read| !found.contains_key(*read)) {
-        Some((reader, ..)) => Err(format!("after expansion a read by {} is lost", writers.text(*reader))),
+        Some((reader, ..)) => Err(MovedError::Lost(writers.text(*reader).to_owned())),
         None => Ok(()),
     }
 }
@@ -189,9 +221,10 @@ impl Walk<'_> {
             instruction.for_each_definition(|value| written.extend(self.register(value)));
             for register in written {
                 let set = state.entry(register).or_insert_with(|| Set::from_slice(&[ENTRY]));
-                match keeps {
-                    true => drop(add(set, &[number])),
-                    false => *set = Set::from_slice(&[number]),
+                if keeps {
+                    add(set, &[number]);
+                } else {
+                    *set = Set::from_slice(&[number]);
                 }
             }
             if let Some(call) = &instruction.call {
@@ -230,8 +263,9 @@ mod tests {
         let (before, after) = (whole(before), whole(after));
         let registers = before.values.keys().map(|value| Some(value.0 as u8)).collect();
         let assignment = Assignment { registers, ..Assignment::default() };
-        let said = check(&before, &after, &assignment).err();
-        expected.assert_eq(said.as_deref().unwrap_or("right"));
+        let said =
+            check(&before, &after, &assignment).map_or_else(|error| error.to_string(), |()| "right".into());
+        expected.assert_eq(&said);
     }
 
     #[test]

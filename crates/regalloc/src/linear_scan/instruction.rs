@@ -66,9 +66,10 @@ impl Scan<'_> {
         // A `wgmma` writes its accumulators while it still reads: they are read in place, and no other source may
         // overlap.
         let early = is_group_product(instruction);
-        let accumulators = match partial {
-            true => None,
-            false => accumulators(instruction, &reads, &writes).map(|group| group.operand),
+        let accumulators = if partial {
+            None
+        } else {
+            accumulators(instruction, &reads, &writes).map(|group| group.operand)
         };
 
         // Sources: those that have no choice first, then the widest. A guarded result is a source of its old value.

@@ -75,9 +75,8 @@ fn receivers(context: &Context, mask: u32) -> Result<Vec<(u64, u64)>, Fault> {
         return Ok(vec![(u64::from(target), u64::from(object))]);
     }
     // In a pair of blocks the signalled block has the same position in the pair as the block of the named mbarrier.
-    let told = |rank: u64| match context.has(Mod::_2CTA) {
-        true => rank & !1 | u64::from(object) >> SHARED_BITS & 1,
-        false => rank,
+    let told = |rank: u64| {
+        if context.has(Mod::_2CTA) { rank & !1 | u64::from(object) >> SHARED_BITS & 1 } else { rank }
     };
     let pair = |rank: usize| (place(rank as u64, target), place(told(rank as u64), object));
     Ok(bits(mask).map(pair).collect())

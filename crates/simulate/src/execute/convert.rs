@@ -389,13 +389,12 @@ fn unpack_and_scale(context: &mut Context, narrow: Narrowing) -> Result<(), Faul
         let part = |index: u32| {
             let bits = u64::from(values[lane] >> (shift + width * index)) & ((1 << from.bits()) - 1);
             let scale = scales[lane] >> (8 * index) & 0xff;
-            let number = match fixed {
+            let number = if fixed {
                 // Two's complement, in units of a sixty-fourth.
-                true => {
-                    let steps = (values[lane] >> (shift + 8 * index)) as u8 as i8;
-                    Value::Finite(Real { exponent: -6, ..Real::of_signed(steps.into()) })
-                }
-                false => from.unpack(bits),
+                let steps = (values[lane] >> (shift + 8 * index)) as u8 as i8;
+                Value::Finite(Real { exponent: -6, ..Real::of_signed(steps.into()) })
+            } else {
+                from.unpack(bits)
             };
             let value = match number {
                 _ if scale == NONE => Value::NotANumber,

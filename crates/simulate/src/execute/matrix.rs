@@ -52,6 +52,15 @@ fn shape(context: &Context) -> Result<Shape, Fault> {
         .ok_or_else(|| context.refuse())
 }
 
+/// The place of an element in a fragment.
+#[derive(Clone, Copy)]
+struct Place {
+    lane: usize,
+    register: usize,
+    /// Its lowest bit.
+    shift: usize,
+}
+
 impl Fragment {
     /// Operand `index`, a matrix of this many elements.
     fn read(context: &Context, index: usize, elements: usize, bits: u32) -> Result<Fragment, Fault> {
@@ -75,25 +84,25 @@ impl Fragment {
         Fragment { registers: vec![[0; 32]; elements * bits as usize / (32 * 32)], bits }
     }
 
-    /// Lane, register and lowest bit of element `at` in a line of a factor. Lines are rows of the left factor and
-    /// columns of the right one.
-    fn in_factor(&self, lines: usize, line: usize, at: usize) -> (usize, usize, usize) {
+    /// The place of element `at` in a line of a factor. Lines are rows of the left factor and columns
+    /// of the right one.
+    fn in_factor(&self, lines: usize, line: usize, at: usize) -> Place {
         let bits = self.bits as usize;
         // A lane has a register, or two for an f64, of every four.
         let (packed, words) = if bits == 64 { (1, 2) } else { (32 / bits, 1) };
         let (block, within) = (at / (4 * packed), at % (4 * packed));
         let register = words * (block * (lines / 8) + line / 8);
-        (line % 8 * 4 + within / packed, register, within % packed * bits)
+        Place { lane: line % 8 * 4 + within / packed, register, shift: within % packed * bits }
     }
 
-    /// Lane, register and lowest bit of an element of the accumulator.
-    fn in_sum(&self, row: usize, column: usize) -> (usize, usize, usize) {
+    /// The place of an element of the accumulator.
+    fn in_sum(&self, row: usize, column: usize) -> Place {
         let bits = self.bits as usize;
         let number = row / 8 * 2 + column % 2;
-        (row % 8 * 4 + column / 2, number * bits / 32, number * bits % 32)
+        Place { lane: row % 8 * 4 + column / 2, register: number * bits / 32, shift: number * bits % 32 }
     }
 
-    fn get(&self, (lane, register, shift): (usize, usize, usize)) -> u64 {
+    fn get(&self, Place { lane, register, shift }: Place) -> u64 {
         let low = u64::from(self.registers[register][lane]) >> shift;
         match self.bits {
             64 => low | u64::from(self.registers[register + 1][lane]) << 32,
@@ -101,7 +110,7 @@ impl Fragment {
         }
     }
 
-    fn set(&mut self, (lane, register, shift): (usize, usize, usize), value: u64) {
+    fn set(&mut self, Place { lane, register, shift }: Place, value: u64) {
         self.registers[register][lane] |= (value as u32) << shift;
         if self.bits == 64 {
             self.registers[register + 1][lane] = (value >> 32) as u32;

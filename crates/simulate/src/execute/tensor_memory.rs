@@ -94,9 +94,10 @@ impl Context<'_> {
         let blocks = if self.has(Mod::_2CTA) { 2 } else { 1 };
         let first = self.block.rank / blocks * blocks;
         let ranks: Vec<u32> = (first..first + blocks).collect();
-        match ranks.last().is_some_and(|last| (*last as usize) < self.cluster.tensor.len()) {
-            true => Ok(ranks),
-            false => Err(Fault::TensorMemory("the block has no other one to pair with".into())),
+        if ranks.last().is_some_and(|last| (*last as usize) < self.cluster.tensor.len()) {
+            Ok(ranks)
+        } else {
+            Err(Fault::TensorMemory("the block has no other one to pair with".into()))
         }
     }
 }
@@ -230,11 +231,10 @@ fn take_or_give(context: &mut Context) -> Result<(), Fault> {
 fn tell(context: &mut Context) -> Result<(), Fault> {
     let object = u64::from(context.uniform_at(0, 0)?);
     let offset = object & ((1 << SHARED_BITS) - 1);
-    let objects: Vec<u64> = match context.has(Mod::MULTICAST) {
-        true => bits(context.uniform_at(2, 0)? & 0xffff)
-            .map(|rank| (rank as u64) << SHARED_BITS | offset)
-            .collect(),
-        false => vec![object],
+    let objects: Vec<u64> = if context.has(Mod::MULTICAST) {
+        bits(context.uniform_at(2, 0)? & 0xffff).map(|rank| (rank as u64) << SHARED_BITS | offset).collect()
+    } else {
+        vec![object]
     };
     for object in objects {
         let (phase, who) = ((object, context.parity(object)?), context.who());

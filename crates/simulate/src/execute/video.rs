@@ -78,10 +78,7 @@ fn long_extreme(context: &mut Context) -> Result<(), Fault> {
     let minimum = context.predicate(5)?;
     let wide = context.has(Mod::U64) || context.has(Mod::S64);
     let read = |index| -> Result<WideLanes, Fault> {
-        match wide {
-            true => context.integer_wide(index),
-            false => Ok(context.integer(index)?.map(u64::from)),
-        }
+        if wide { context.integer_wide(index) } else { Ok(context.integer(index)?.map(u64::from)) }
     };
     let [a, b] = [read(3)?, read(4)?];
     let less = |lane: usize| match () {

@@ -67,10 +67,13 @@ pub trait DeclarationHead<'t>: AstNode<'t> {
                     (node.first_solid_token()?, rank)
                 }
                 NodeOrToken::Token(token) if token.kind() != DOTTED => continue,
-                NodeOrToken::Token(token) if is_linkage(token.text()) => match begun {
-                    true => return Some(token),
-                    false => continue,
-                },
+                NodeOrToken::Token(token) if is_linkage(token.text()) => {
+                    if begun {
+                        return Some(token);
+                    } else {
+                        continue;
+                    }
+                }
                 NodeOrToken::Token(token) if is_state_space(token.text()) => (token, SPACE),
                 NodeOrToken::Token(token) if is_vector(token.text()) => (token, VECTOR),
                 NodeOrToken::Token(token) => (token, TYPE),

@@ -149,7 +149,6 @@ impl<'t> Prefix<'t> {
 
 /// An infix operator, with C's meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
 pub enum BinaryOperator {
     Multiply,
     Divide,

@@ -112,7 +112,7 @@ pub fn names(families: &[Family]) -> Result<String, String> {
     let mut out = format!("//! Every word of the tables. {HEAD}");
     out.push_str(
         "/// A word behind an opcode other than a type, a state space or a vector width, such as `.rn` or `.acq_rel`.\n\
-         #[allow(non_camel_case_types)]\n\
+         #[allow(non_camel_case_types, reason = \"the names are spellings of PTX\")]\n\
          #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]\npub enum Word {\n",
     );
     for (name, word) in &words {

@@ -1,31 +1,54 @@
-//! What `compile -v` and `--json` tell: for each kernel and function what it needs, what was spilled, its profile and its schedule.
+//! The report of a compile: for each kernel and function its resources, its spills, its profile and its schedule, as text and as
+//! JSON.
+//!
+//! It is here so that both forms have the same figures. The fields of the JSON document are in docs/compile-json.md; nothing is
+//! compiled that a compile with these options would not compile.
 
-use crate::names;
-use crate::session::Session;
 use oriole_chip::{Limiter, Occupancy};
 use oriole_cubin::read::Kernel;
-use oriole_explore::Code;
-use oriole_inputs::FunctionUnit;
+use oriole_ide::demangle;
+use oriole_inputs::{Config, Database, FunctionUnit, SourceFile};
 use oriole_pipeline::ASSUMED_THREADS;
 use oriole_queries::{configuration, files, functions, view};
 use oriole_syntax::UnitKind;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
+use crate::code::Code;
+
+/// A file that was compiled.
+#[derive(Clone, Copy)]
+pub struct Compiled<'a> {
+    /// The database.
+    pub db: &'a Database,
+    /// The file.
+    pub file: SourceFile,
+    /// The configuration.
+    pub config: Config,
+    /// Whether names of sources are shown in addition to those of symbols.
+    pub demangle: bool,
+}
+
+impl Compiled<'_> {
+    fn shown(&self, name: &str) -> String {
+        if self.demangle { demangle::with_source(name) } else { name.to_owned() }
+    }
+}
+
 /// The report of a file that was compiled to these bytes.
-pub fn report(session: &Session, cubin: &[u8]) -> String {
-    let db = &session.db;
+pub fn resource_report(compiled: &Compiled<'_>, cubin: &[u8]) -> String {
+    let db = compiled.db;
     let kernels = oriole_cubin::read(cubin).map(|cubin| cubin.kernels).unwrap_or_default();
     let mut text = String::new();
-    for unit in files::code_units(db, session.file) {
-        let Ok(allocated) = functions::allocated(db, unit, session.config) else { continue };
-        let name = names::shown(unit.name(db));
+    for unit in files::code_units(db, compiled.file) {
+        let Ok(allocated) = functions::allocated(db, unit, compiled.config) else { continue };
+        let name = compiled.shown(unit.name(db));
         match kernels.iter().find(|kernel| kernel.name == **unit.name(db)) {
             Some(kernel) if unit.kind(db) == UnitKind::Entry => {
-                let _ = writeln!(text, "{name}: {}", needs(session, unit, kernel));
+                let _ = writeln!(text, "{name}: {}", needs(compiled, unit, kernel));
             }
             _ => {
-                let registers = functions::encoded(db, unit, session.config)
+                let registers = functions::encoded(db, unit, compiled.config)
                     .as_ref()
                     .map_or(0, |function| function.encoded.general_registers);
                 let _ = writeln!(text, "{name} (function): {registers} registers");
@@ -39,14 +62,14 @@ pub fn report(session: &Session, cubin: &[u8]) -> String {
             found.frame_bytes,
         );
         if let Some(phase) = oriole_pipeline::phases::find("ReportAfterRegisterAllocation")
-            && let Ok(profile) = view::profile(db, unit, session.config, phase)
+            && let Ok(profile) = view::profile(db, unit, compiled.config, phase)
         {
             profile.to_string().lines().for_each(|line| {
                 let _ = writeln!(text, "  {line}");
             });
         }
         if let (Ok(finished), Ok(model)) =
-            (functions::finished(db, unit, session.config), view::latencies(db, session.config))
+            (functions::finished(db, unit, compiled.config), view::latencies(db, compiled.config))
         {
             text.push_str(&oriole_schedule::report(finished, model.0));
         }
@@ -66,9 +89,9 @@ struct Needs {
 }
 
 impl Needs {
-    fn of(session: &Session, unit: FunctionUnit<'_>, kernel: &Kernel) -> Needs {
-        let db = &session.db;
-        let chip = configuration::chip_info(db, session.config);
+    fn of(compiled: &Compiled<'_>, unit: FunctionUnit<'_>, kernel: &Kernel) -> Needs {
+        let db = compiled.db;
+        let chip = configuration::chip_info(db, compiled.config);
         let reserved = chip.limits().map_or(0, |limits| limits.static_shared_start);
         let shared = kernel.shared_size.saturating_sub(reserved.into());
         let given = files::body(db, unit).as_deref().and_then(|body| body.directives.block_threads());
@@ -79,8 +102,8 @@ impl Needs {
     }
 }
 
-fn needs(session: &Session, unit: FunctionUnit<'_>, kernel: &Kernel) -> String {
-    let Needs { shared, threads, stated, occupancy } = Needs::of(session, unit, kernel);
+fn needs(compiled: &Compiled<'_>, unit: FunctionUnit<'_>, kernel: &Kernel) -> String {
+    let Needs { shared, threads, stated, occupancy } = Needs::of(compiled, unit, kernel);
     let mut line = format!("{} registers", kernel.registers);
     if kernel.barriers > 0 {
         let _ = write!(line, ", {} barriers", kernel.barriers);
@@ -102,15 +125,20 @@ fn needs(session: &Session, unit: FunctionUnit<'_>, kernel: &Kernel) -> String {
 const VERSION: u32 = 1;
 
 /// What `--json` prints: docs/compile-json.md has the fields. Without a cubin it tells of no function.
-pub fn document(session: &Session, file: &str, cubin: Option<&[u8]>, diagnostics: Vec<Value>) -> Value {
-    let db = &session.db;
+pub fn resource_document(
+    compiled: &Compiled<'_>,
+    file: &str,
+    cubin: Option<&[u8]>,
+    diagnostics: Vec<Value>,
+) -> Value {
+    let db = compiled.db;
     let (mut kernels, mut functions) = (Vec::new(), Vec::new());
     let read = cubin.and_then(|cubin| oriole_cubin::read(cubin).ok()).map(|cubin| cubin.kernels);
     let code = cubin.and_then(|cubin| Code::read(cubin).ok()).map(|code| code.kernels);
-    let forms = view::forms(db, session.config).ok();
-    for unit in files::code_units(db, session.file).into_iter().filter(|_| cubin.is_some()) {
+    let forms = view::forms(db, compiled.config).ok();
+    for unit in files::code_units(db, compiled.file).into_iter().filter(|_| cubin.is_some()) {
         let (Ok(allocated), Ok(finished)) =
-            (functions::allocated(db, unit, session.config), functions::finished(db, unit, session.config))
+            (functions::allocated(db, unit, compiled.config), functions::finished(db, unit, compiled.config))
         else {
             continue;
         };
@@ -136,7 +164,7 @@ pub fn document(session: &Session, file: &str, cubin: Option<&[u8]>, diagnostics
             functions.push(row);
             continue;
         };
-        let needs = Needs::of(session, unit, kernel);
+        let needs = Needs::of(compiled, unit, kernel);
         row["registers"] = kernel.registers.into();
         row["barriers"] = kernel.barriers.into();
         row["stack_bytes"] = kernel.stack_size.into();
@@ -160,7 +188,7 @@ pub fn document(session: &Session, file: &str, cubin: Option<&[u8]>, diagnostics
         kernels.push(row);
     }
     json!({
-        "version": VERSION, "file": file, "chip": configuration::chip_info(db, session.config).to_string(),
+        "version": VERSION, "file": file, "chip": configuration::chip_info(db, compiled.config).to_string(),
         "compiled": cubin.is_some(), "kernels": kernels, "functions": functions, "diagnostics": diagnostics,
     })
 }

@@ -1,0 +1,63 @@
+//! Options that several commands take.
+//!
+//! It is here so that an option has one name and one help text. Nothing is done here.
+
+use crate::lists::{self, Listed};
+use clap::Args;
+use oriole_store::Mode;
+use std::path::PathBuf;
+
+/// Options of every command that compiles.
+#[derive(Args, Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Chip to compile for [default: the file's `.target`].
+    #[arg(long)]
+    pub arch: Option<String>,
+    /// Options whatever the chip.
+    #[command(flatten)]
+    pub tuning: Tuning,
+}
+
+/// Options of a compile, whatever the chip.
+#[derive(Args, Debug, Clone, PartialEq, Eq)]
+pub struct Tuning {
+    /// Optimization level 0 to 3 [default: 3, or 0 with --device-debug].
+    #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub level: Option<u8>,
+    /// Contract multiplies and adds into fused multiply-adds.
+    #[arg(long, value_name = "BOOL", default_value = "true", action = clap::ArgAction::Set)]
+    pub fmad: bool,
+    /// Maximum number of registers per thread.
+    #[arg(long, value_name = "N")]
+    pub maxrregcount: Option<u32>,
+    /// Write full debug information, as with `.target debug`; at -O0 only.
+    #[arg(short = 'g', long)]
+    pub device_debug: bool,
+    /// Write line tables even without `.loc` in the source.
+    #[arg(long)]
+    pub generate_line_info: bool,
+    /// Write no debug information.
+    #[arg(long)]
+    pub suppress_debug_info: bool,
+    /// Set a knob; `help` lists them.
+    #[arg(long = "knob", value_name = "NAME=VALUE", value_parser = Listed { word: "help", list: lists::knobs })]
+    pub knobs: Vec<String>,
+    /// Turn optimizations off or checks on, separated by commas: no-uniform, no-licm, verify ...; `help` lists them.
+    #[arg(long = "debug-switch", value_name = "SWITCH", value_delimiter = ',', value_parser = Listed { word: "help", list: lists::switches })]
+    pub switches: Vec<String>,
+}
+
+/// Options of commands that use the content store.
+#[derive(Args, Debug, Clone)]
+pub struct CacheArguments {
+    /// On-disk cache of compiled functions: off, read, write (also stores new entries) or verify (compiles anyway and
+    /// compares).
+    #[arg(long, value_name = "MODE", default_value = "off")]
+    pub cache: Mode,
+    /// Cache directory [default: `oriole` in the user's cache directory].
+    #[arg(long, value_name = "DIR")]
+    pub cache_dir: Option<PathBuf>,
+    /// Maximum size of the cache in MiB.
+    #[arg(long, value_name = "MIB", default_value = "2048")]
+    pub cache_size: u64,
+}

@@ -1,0 +1,101 @@
+//! The phases of the compiler as a list, and a function after one of them.
+//!
+//! It is here so that a reader of Ori sees the same marks in text and graph. What a phase does is known elsewhere.
+
+use std::fmt::Write as _;
+
+use oriole_inputs::{Config, Database, FunctionUnit};
+use oriole_ori::Cfg;
+use oriole_pipeline::{Phase, Work};
+use oriole_queries::{Failed, view};
+
+use crate::ori_graph::ori_dot;
+
+/// How Ori is laid out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Layout {
+    /// As text that can be read back.
+    Text,
+    /// As a control-flow graph for Graphviz.
+    Graph,
+    /// As the blocks in reverse postorder, with the back edges.
+    Order,
+}
+
+/// A phase, to show functions after it.
+#[derive(Clone, Copy, Debug)]
+pub struct PhaseView(&'static Phase);
+
+impl PhaseView {
+    /// The phase of a name or a number.
+    pub fn find(name: &str) -> Option<PhaseView> {
+        oriole_pipeline::phases::find(name).map(PhaseView)
+    }
+
+    /// Whether it only reports, and a layout has room for the report.
+    fn reports(self, layout: Layout) -> bool {
+        matches!(self.0.work, Work::Profile) && layout == Layout::Text
+    }
+
+    /// Why nothing can be shown after it; `None` if something can.
+    pub fn refusal(self, layout: Layout) -> Option<String> {
+        let reason = self.0.leaves_ori().err().filter(|_| !self.reports(layout));
+        reason.map(|reason| reason.to_string())
+    }
+
+    /// Writes a function after the phase, under a name for readers.
+    ///
+    /// # Errors
+    /// The function does not compile so far.
+    pub fn write<'db>(
+        self,
+        db: &'db Database,
+        unit: FunctionUnit<'db>,
+        config: Config,
+        mut name: String,
+        layout: Layout,
+        text: &mut String,
+    ) -> Result<(), Failed> {
+        let PhaseView(phase) = self;
+        if let Work::By(_) = phase.work {
+            let _ = write!(name, ": {} is {}", phase.name, phase.state());
+        }
+        if self.reports(layout) {
+            let profile = view::profile(db, unit, config, phase)?;
+            let _ = write!(text, "// {name}\n{profile}");
+            if phase.leaves_ori().is_err() {
+                return Ok(());
+            }
+        } else if layout != Layout::Graph {
+            let _ = writeln!(text, "// {name}");
+        }
+        let function = view::ori_after(db, unit, config, phase)?;
+        match layout {
+            Layout::Graph => text.push_str(&ori_dot(&name, &function)),
+            Layout::Order => text.push_str(&Cfg::new(&function).describe(&function)),
+            Layout::Text => {
+                let _ = writeln!(text, "{function}");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The phases, a line each; with `all`, also those that have nothing to do in compute code.
+pub fn phase_list(all: bool) -> String {
+    let line = |phase: &Phase| {
+        let state = match phase.work {
+            Work::Profile => "profile".to_owned(),
+            _ if phase.leaves_ori().is_ok() => "Ori".to_owned(),
+            Work::NotForCompute | Work::NotYet => phase.state(),
+            _ => "machine code".to_owned(),
+        };
+        let by = match phase.work {
+            Work::By(other) => format!(" Done by {other}."),
+            _ => String::new(),
+        };
+        format!("{:>3} {:<40} [{state}] {}{by}\n", phase.number, phase.name, phase.doc)
+    };
+    let phases = oriole_pipeline::PHASES.iter();
+    phases.filter(|phase| all || !matches!(phase.work, Work::NotForCompute)).map(line).collect()
+}
