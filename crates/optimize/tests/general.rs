@@ -4,8 +4,9 @@ use crate::common::*;
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
 use oriole_optimize::{
-    constant_addends, convert_mov_phi, expand_sync, general_optimize, generate_mov_phi, gvn_cse,
-    hoist_invariants, join_phis, linear_replacement, live_dead, product_halves, reassociate, sink,
+    passes::constant_addends, passes::convert_mov_phi, passes::expand_sync, passes::general_optimize,
+    passes::generate_mov_phi, passes::gvn_cse, passes::hoist_invariants, passes::linear_replacement,
+    passes::live_dead, passes::reassociate, passes::sink, rewriting::join_phis, rewriting::product_halves,
 };
 use oriole_options::Options;
 use oriole_ori::{

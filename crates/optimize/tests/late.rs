@@ -4,8 +4,9 @@ use crate::common::*;
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
 use oriole_optimize::{
-    back_copy, branch_opt, convert_mov_phi, expand_sync, generate_mov_phi, live_dead, rematerialize,
-    uniform_copies, uniform_registers,
+    passes::back_copy, passes::branch_opt, passes::convert_mov_phi, passes::expand_sync,
+    passes::generate_mov_phi, passes::live_dead, passes::rematerialize, passes::uniform_registers,
+    rewriting::uniform_copies,
 };
 use oriole_ori::{Budget, Form, Function, Opcode, Pseudo, parse};
 
@@ -560,7 +561,7 @@ b0:
     };
     let copies = |bits: &str| {
         let mut function = parse::parse(&text(bits)).expect("Ori");
-        oriole_optimize::group_descriptors::run(&mut function, Chip::SM_90A);
+        oriole_optimize::passes::group_descriptors::run(&mut function, Chip::SM_90A);
         let lines = function.to_string();
         lines
             .lines()

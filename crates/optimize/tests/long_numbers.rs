@@ -3,7 +3,7 @@
 use crate::common::*;
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
-use oriole_optimize::{literal_pool, uniform_registers};
+use oriole_optimize::{passes::literal_pool, passes::uniform_registers};
 use oriole_ori::{Form, Function, parse, verify};
 
 /// 1/3 twice, once as an addend of a multiply with another constant; a constant whose lower word is zero stays an

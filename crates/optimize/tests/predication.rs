@@ -3,7 +3,8 @@
 use crate::common::*;
 use expect_test::{Expect, expect};
 use oriole_optimize::{
-    branch_opt, convert_mov_phi, expand_sync, generate_mov_phi, guarded_selections, live_dead, predication,
+    passes::branch_opt, passes::convert_mov_phi, passes::expand_sync, passes::generate_mov_phi,
+    passes::live_dead, passes::predication, rewriting::guarded_selections,
 };
 use oriole_ori::{Form, Instruction, Outcome, PassContext, parse};
 use oriole_sass::Op;

@@ -3,7 +3,10 @@
 
 use crate::common::*;
 use expect_test::{Expect, expect};
-use oriole_optimize::{branch_opt, convert_mov_phi, expand_sync, generate_mov_phi, live_dead};
+use oriole_optimize::{
+    passes::branch_opt, passes::convert_mov_phi, passes::expand_sync, passes::generate_mov_phi,
+    passes::live_dead,
+};
 use oriole_ori::{Form, Function, canonical, parse};
 
 const SEEDS: u64 = 200;

@@ -2,7 +2,7 @@
 
 use crate::common::evaluator::{World, run};
 use expect_test::expect;
-use oriole_optimize::strength_reduce;
+use oriole_optimize::passes::strength_reduce;
 use oriole_ori::{Function, Opcode, Pseudo, parse};
 
 fn function(ty: &str, operation: &str, divisor: u64) -> Function {

@@ -3,7 +3,10 @@
 use crate::common::*;
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
-use oriole_optimize::{convert_mov_phi, expand_sync, general_optimize, generate_mov_phi, uniform_registers};
+use oriole_optimize::{
+    passes::convert_mov_phi, passes::expand_sync, passes::general_optimize, passes::generate_mov_phi,
+    passes::uniform_registers,
+};
 use oriole_options::Options;
 use oriole_ori::{File, Form, Function, PassContext, parse};
 

@@ -1,7 +1,7 @@
 //! Loads of adjacent words in shared memory.
 
 use expect_test::{Expect, expect};
-use oriole_optimize::vector_loads;
+use oriole_optimize::passes::vector_loads;
 use oriole_ori::{Form, Function, parse, verify};
 
 /// The body of a kernel with 32 lines of 32 bytes in shared memory, `{r4}` being the address of the thread's line.

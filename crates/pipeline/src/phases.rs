@@ -3,10 +3,11 @@
 
 use oriole_legalize::{expand_exact, expand_wide, uniform_operands};
 use oriole_optimize::{
-    back_copy, branch_opt, constant_addends, convert_mov_phi, expand_sync, general_optimize,
-    generate_mov_phi, group_descriptors, gvn_cse, hoist_invariants, keep_factors, linear_replacement,
-    literal_pool, live_dead, predication, reassociate, sink, strength_reduce, uniform_registers,
-    vector_loads,
+    passes::back_copy, passes::branch_opt, passes::constant_addends, passes::convert_mov_phi,
+    passes::expand_sync, passes::general_optimize, passes::generate_mov_phi, passes::group_descriptors,
+    passes::gvn_cse, passes::hoist_invariants, passes::keep_factors, passes::linear_replacement,
+    passes::literal_pool, passes::live_dead, passes::predication, passes::reassociate, passes::sink,
+    passes::strength_reduce, passes::uniform_registers, passes::vector_loads,
 };
 use oriole_options::{Optimization, PassOptions};
 use oriole_ori::{Form, Pass};

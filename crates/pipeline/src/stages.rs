@@ -9,7 +9,7 @@ use oriole_hir::{Body, Statement, VariableKind};
 use oriole_legalize::library::LibraryFunction;
 use oriole_legalize::routine::Routine;
 use oriole_lower::LowerError;
-use oriole_optimize::rematerialize;
+use oriole_optimize::passes::rematerialize;
 use oriole_options::{AllocateOptions, Optimization, OrderOptions};
 use oriole_ori::{Assignment, BlockId, Cfg, Dominators, Function, Instruction, Loops, MachineFunction};
 use oriole_ptx::Space;

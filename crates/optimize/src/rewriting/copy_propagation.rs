@@ -3,8 +3,8 @@
 //!
 //! It changes operands only; the copies die later.
 
-use crate::definitions::Definitions;
-use crate::value_facts::{Fact, ValueFacts};
+use crate::analyses::definitions::Definitions;
+use crate::analyses::value_facts::{Fact, ValueFacts};
 use oriole_ori::{File, Function, Instruction, Opcode, Phi, PhiSource, Pseudo, Source, SourceKind, Value};
 
 /// Result of a scan of an instruction's operands: the rules that need no second scan.

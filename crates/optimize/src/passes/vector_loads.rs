@@ -8,9 +8,9 @@
 //!
 //! Loads that are far apart stay, since all words of a wide load are in registers until the last one is read.
 
-use crate::definitions::Definitions;
-use crate::gvn_cse::{disturbs_memory, is_plain_load};
-use crate::value_facts::{Evaluation, ValueFacts};
+use crate::analyses::definitions::Definitions;
+use crate::analyses::value_facts::{Evaluation, ValueFacts};
+use crate::passes::gvn_cse::{disturbs_memory, is_plain_load};
 use oriole_options::Optimization;
 use oriole_ori::{
     Address, Cfg, FormChange, Function, Instruction, Opcode, Outcome, Pass, Source, SourceKind, Space, Values,

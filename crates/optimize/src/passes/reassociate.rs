@@ -4,8 +4,8 @@
 //! Adds wrap at 32 or 64 bits, so any association gives the same result. The first add must have no other reader and
 //! be in the same loop as the second; each keeps its place and its results.
 
-use crate::definitions::{Definitions, Place};
-use crate::join_phis;
+use crate::analyses::definitions::{Definitions, Place};
+use crate::rewriting::join_phis;
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::{

@@ -4,8 +4,8 @@
 //! [`Pseudo::Keep`] reads them once more, so that they are not reallocated meanwhile. Where no wait is certain to
 //! follow the definition, none is added: the next writer of the registers waits then.
 
-use crate::definitions::Definitions;
-use crate::warp_group::is_product;
+use crate::analyses::definitions::Definitions;
+use crate::analyses::warp_group::is_product;
 use oriole_ori::{
     BlockId, Cfg, Dominators, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo,
     SourceKind, Value,

@@ -10,7 +10,7 @@
 //!
 //! Blocks that form a straight line afterwards are merged: the schedulers work on one block at a time.
 
-use crate::{branch_opt, guarded_selections};
+use crate::{passes::branch_opt, rewriting::guarded_selections};
 use oriole_options::Optimization;
 use oriole_ori::pattern::{Alternative, Contest, Cost, Decisions};
 use oriole_ori::{

@@ -4,9 +4,9 @@
 //! It is here because copy propagation, folding and algebra share the facts. A fact depends on the defining
 //! instruction alone, so a walk in RPO has the facts of everything before.
 
-use crate::definitions::Definitions;
-use crate::fold;
-use crate::slots::is_plain_permutation;
+use crate::analyses::definitions::Definitions;
+use crate::analyses::slots::is_plain_permutation;
+use crate::rewriting::fold;
 use oriole_ori::{
     AddressPart, ConstBase, Destination, File, Function, Instruction, Opcode, Phi, PhiSource, Pseudo, Source,
     SourceKind, SymbolId, Value,

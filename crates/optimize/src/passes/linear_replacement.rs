@@ -8,12 +8,12 @@
 //! general optimizations rewrite it at once, so they have nothing to do after this phase (37, GeneralOptimizeMid, is
 //! part of it).
 
-use crate::algebra::View;
-use crate::definitions::Definitions;
-use crate::live_dead::Removed;
-use crate::slots::exchanged;
-use crate::value_facts::{Evaluation, ValueFacts, fixed_input, uses_input};
-use crate::{general_optimize, live_dead};
+use crate::analyses::definitions::Definitions;
+use crate::analyses::slots::exchanged;
+use crate::analyses::value_facts::{Evaluation, ValueFacts, fixed_input, uses_input};
+use crate::passes::live_dead::Removed;
+use crate::rewriting::algebra::View;
+use crate::{passes::general_optimize, passes::live_dead};
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::pattern::{Alternative, Contest, Cost, Decisions};

@@ -6,8 +6,8 @@
 //! change. Rematerialization costs less than a store and loads: few instructions without effects, from values that
 //! are live there anyway, constants and special registers that do not change.
 
-use crate::definitions::{Definitions, Place};
-use crate::live_dead;
+use crate::analyses::definitions::{Definitions, Place};
+use crate::passes::live_dead;
 use oriole_ori::csr::Csr;
 use oriole_ori::{
     BlockId, Budget, Cfg, Dominators, File, Function, Instruction, Liveness, Loops, Opcode, Value, effects,

@@ -5,9 +5,9 @@
 //! multiplies by that factor, instead of a pair for each address. Addresses of array elements have this shape; a
 //! kernel has as many base addresses as arrays.
 
-use crate::definitions::{Definitions, Place};
-use crate::live_dead;
-use crate::value_facts::is_plain_constant_load;
+use crate::analyses::definitions::{Definitions, Place};
+use crate::analyses::value_facts::is_plain_constant_load;
+use crate::passes::live_dead;
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::{

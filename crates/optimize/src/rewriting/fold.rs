@@ -3,7 +3,7 @@
 //! It is here for the passes that fold constants. It knows no function and no value: a caller gives the raw operands.
 //! Floating-point arithmetic is excluded, and so is every operation whose result depends on more than its operands.
 
-use crate::slots::{is_plain_permutation, signed_word, source_type};
+use crate::analyses::slots::{is_plain_permutation, signed_word, source_type};
 use oriole_ori::{Instruction, Opcode, Pseudo, Source, SourceKind};
 use oriole_sass::info::SourceType;
 use oriole_sass::{Mod, Op};
@@ -285,7 +285,7 @@ fn compare(operands: &Operands<'_>) -> Option<Results> {
         return None;
     }
     let (a, b) = (operands.word(0)?, operands.word(1)?);
-    let compare = crate::slots::comparison(operands.instruction)?;
+    let compare = crate::analyses::slots::comparison(operands.instruction)?;
     let order = if operands.has(Mod::U32) { a.cmp(&b) } else { (a as i32).cmp(&(b as i32)) };
     let result = holds(compare, order)?;
     let other = operands.predicate_or(2, true)?;
@@ -332,7 +332,7 @@ fn wide(pseudo: Pseudo, operands: &Operands<'_>) -> Option<Results> {
         Pseudo::Shr64 => pair(operands.long(0)?.checked_shr(amount(operands)?).unwrap_or(0)),
         Pseudo::SetPredicate64 => {
             let (a, b) = (operands.long(0)?, operands.long(1)?);
-            let compare = crate::slots::comparison(operands.instruction)?;
+            let compare = crate::analyses::slots::comparison(operands.instruction)?;
             let order = if signed { (a as i64).cmp(&(b as i64)) } else { a.cmp(&b) };
             pair(u64::from(holds(compare, order)?))
         }

@@ -3,9 +3,9 @@
 //!
 //! The operation stays the same; its result is not considered here.
 
-use crate::algebra::View;
-use crate::slots::{exchanged, signed_word, source_type};
-use crate::value_facts::{Fact, ValueFacts};
+use crate::analyses::slots::{exchanged, signed_word, source_type};
+use crate::analyses::value_facts::{Fact, ValueFacts};
+use crate::rewriting::algebra::View;
 use oriole_ori::pattern::{Alternative, Contest, Cost};
 use oriole_ori::{
     AddressPart, File, Function, IndexedConst, Instruction, Opcode, Pseudo, Source, SourceKind, is_legal,

@@ -12,8 +12,8 @@
 //! Moved values are written only where the whole warp executes, so no reader in a divergent block can see a later
 //! value. Only kernels are considered: a subset of the warp may enter a function.
 
-use crate::slots::exchanged;
-use crate::{uniform_addresses, uniform_numbers, uniform_variables};
+use crate::analyses::slots::exchanged;
+use crate::{rewriting::uniform_addresses, rewriting::uniform_numbers, rewriting::uniform_variables};
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::divergence::BLOCK_REGISTERS;

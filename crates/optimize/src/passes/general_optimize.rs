@@ -10,11 +10,14 @@
 //! It works in SSA and outside it. Outside SSA only values with a single definition that dominates its uses are
 //! considered (see [`Definitions`]); the others are left alone.
 
-use crate::algebra::View;
-use crate::definitions::Definitions;
-use crate::live_dead::Removed;
-use crate::value_facts::{Evaluation, ValueFacts};
-use crate::{address_fold, algebra, copy_propagation, live_dead, operand_fold, warp_group};
+use crate::analyses::definitions::Definitions;
+use crate::analyses::value_facts::{Evaluation, ValueFacts};
+use crate::passes::live_dead::Removed;
+use crate::rewriting::algebra::View;
+use crate::{
+    analyses::warp_group, passes::live_dead, rewriting::address_fold, rewriting::algebra,
+    rewriting::copy_propagation, rewriting::operand_fold,
+};
 use oriole_options::Optimization;
 use oriole_ori::{
     BlockId, Cfg, File, Form, Function, Instruction, Opcode, Origin, Outcome, Pass, PassContext, Pseudo,
@@ -220,7 +223,7 @@ fn known_result(
         return false;
     }
     // Few results are known.
-    let Some(known) = crate::fold::evaluate(i, &|source| facts.source_word(source)) else {
+    let Some(known) = crate::rewriting::fold::evaluate(i, &|source| facts.source_word(source)) else {
         *results = Evaluation::Unknown;
         return false;
     };

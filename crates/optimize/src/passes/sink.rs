@@ -8,7 +8,7 @@
 //!
 //! Rematerialization for register pressure is phase 97's.
 
-use crate::value_facts::is_plain_constant_load;
+use crate::analyses::value_facts::is_plain_constant_load;
 use oriole_options::Optimization;
 use oriole_ori::{
     Block, BlockId, Cfg, Dominators, File, FormChange, Function, Instruction, Liveness, Loops, Opcode,

@@ -5,9 +5,9 @@
 //! uniform register is written only where the whole warp executes, at the moves to the general registers, which are
 //! removed if they become dead. Where only a subset of the warp executes, the pair stays.
 
-use crate::literal_pool::{number_of, pair_read, reads_doubles, words_with_numbers};
-use crate::live_dead;
-use crate::slots::exchanged;
+use crate::analyses::slots::exchanged;
+use crate::passes::literal_pool::{number_of, pair_read, reads_doubles, words_with_numbers};
+use crate::passes::live_dead;
 use oriole_chip::Chip;
 use oriole_ori::{
     BlockId, Cfg, Destination, Divergence, File, Function, Instruction, Source, SourceKind, Value, Values,

@@ -4,7 +4,7 @@
 //!
 //! Part of phase 50, OriReassociateAndCommon. SSA in, SSA out. Later passes simplify the permutations on the edges.
 
-use crate::slots::is_plain_permutation;
+use crate::analyses::slots::is_plain_permutation;
 use oriole_ori::{
     BlockId, Destination, File, Function, Instruction, Phi, PhiSource, Source, SourceKind, Value, edges,
 };

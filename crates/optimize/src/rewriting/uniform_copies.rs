@@ -10,9 +10,9 @@
 //! Register pairs that always hold the same two words, such as addresses, are read in place. Blocks with `wgmma` use
 //! `group_descriptors` instead: descriptors change from one MMA to the next, and uniform registers are short there.
 
-use crate::definitions::{Definitions, Place};
-use crate::live_dead;
-use crate::warp_group::is_product;
+use crate::analyses::definitions::{Definitions, Place};
+use crate::analyses::warp_group::is_product;
+use crate::passes::live_dead;
 use oriole_ori::{
     BlockId, Cfg, Destination, Divergence, Dominators, File, Function, Instruction, Loops, Opcode, Pseudo,
     Source, SourceKind, Value, Values,

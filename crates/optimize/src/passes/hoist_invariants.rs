@@ -5,7 +5,7 @@
 //! Each needs a register throughout the loop, so their number is bounded by the registers that the loop leaves free.
 //! Inner loops come first: an instruction that leaves one may leave the next.
 
-use crate::definitions::Definitions;
+use crate::analyses::definitions::Definitions;
 use oriole_chip::nameable;
 use oriole_options::Optimization;
 use oriole_ori::{

@@ -5,7 +5,7 @@
 //! walk finds all equal computations of equal values. Pure instructions are numbered across blocks; ordinary loads
 //! only within a block, as long as nothing there may write memory or wait for other threads.
 
-use crate::product_halves;
+use crate::rewriting::product_halves;
 use oriole_options::Optimization;
 use oriole_ori::{
     BlockId, Cfg, Destination, Dominators, File, FormChange, Function, Instruction, Opcode, Outcome, Pass,

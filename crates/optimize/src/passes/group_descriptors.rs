@@ -4,8 +4,8 @@
 //! constant: then that one is copied, and the others are computed from it on the uniform datapath. This is done in
 //! the block of the MMA, so that a subset of the warp may do it, and only for words without other readers.
 
-use crate::definitions::Definitions;
-use crate::{live_dead, uniform_copies, warp_group};
+use crate::analyses::definitions::Definitions;
+use crate::{analyses::warp_group, passes::live_dead, rewriting::uniform_copies};
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::{

@@ -5,11 +5,11 @@
 //! Every rewrite replaces one instruction by one that defines the same values, and is exact for all inputs: wrapping
 //! integers, bits, and floating-point identities that hold for zeros, infinities and NaN as well.
 
-use crate::definitions::Definitions;
-use crate::fold::lookup;
-use crate::halves;
-use crate::slots::{comparison, is_plain_permutation, opposite, source_type};
-use crate::value_facts::{ValueFacts, fixed_input, is_signed_single, uses_input};
+use crate::analyses::definitions::Definitions;
+use crate::analyses::slots::{comparison, is_plain_permutation, opposite, source_type};
+use crate::analyses::value_facts::{ValueFacts, fixed_input, is_signed_single, uses_input};
+use crate::rewriting::fold::lookup;
+use crate::rewriting::halves;
 use oriole_chip::Chip;
 use oriole_ori::pattern::Decisions;
 use oriole_ori::{File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value, is_legal};
@@ -1007,7 +1007,7 @@ impl View<'_> {
         if self.accept(i, candidate.clone()) {
             return true;
         }
-        match crate::slots::exchanged(&candidate, 0, 1) {
+        match crate::analyses::slots::exchanged(&candidate, 0, 1) {
             Some(candidate) => self.accept(i, candidate),
             None => false,
         }

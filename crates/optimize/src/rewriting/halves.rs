@@ -1,8 +1,8 @@
 //! 16-bit halves of registers as operands: an extracted half is read from its source register, and two f32 values
 //! that are each rounded to 16 bits and then packed are rounded and packed at once.
 
-use crate::algebra::View;
-use crate::slots::{is_plain_permutation, source_type};
+use crate::analyses::slots::{is_plain_permutation, source_type};
+use crate::rewriting::algebra::View;
 use oriole_ori::{Instruction, Opcode, Source, SourceKind};
 use oriole_sass::info::SourceType;
 use oriole_sass::{Mod, Op};

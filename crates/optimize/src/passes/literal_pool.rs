@@ -6,8 +6,8 @@
 //! constants, without duplicates. On an H100 `erf` of f64 takes 0.60 of the time that it takes with moves. Chips that
 //! cannot read such pairs keep the constants in uniform registers (`uniform_numbers`).
 
-use crate::live_dead::{self, Removed};
-use crate::slots::source_type;
+use crate::analyses::slots::source_type;
+use crate::passes::live_dead::{self, Removed};
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::{

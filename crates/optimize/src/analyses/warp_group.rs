@@ -3,7 +3,7 @@
 //! An MMA adds to its accumulators where a uniform predicate holds. Where it is known to be false, or the
 //! accumulators are zero, they become `RZ` and the predicate `!UPT`, so that nothing is moved into them before.
 
-use crate::value_facts::ValueFacts;
+use crate::analyses::value_facts::ValueFacts;
 use oriole_ori::{File, Instruction, Opcode, Source, SourceKind};
 use oriole_sass::{Class, Unit};
 

@@ -1,0 +1,6 @@
+//! Analyses that passes share: definitions and uses, facts about values, types of operands. An analysis changes nothing.
+
+pub mod definitions;
+pub mod slots;
+pub mod value_facts;
+pub(crate) mod warp_group;

@@ -1,0 +1,15 @@
+//! Rewriting that passes are made of: rules for one instruction or for one kind of value. No file here is a phase.
+
+pub mod address_fold;
+pub mod algebra;
+pub mod copy_propagation;
+pub mod fold;
+pub mod guarded_selections;
+pub(crate) mod halves;
+pub mod join_phis;
+pub mod operand_fold;
+pub mod product_halves;
+pub(crate) mod uniform_addresses;
+pub mod uniform_copies;
+pub(crate) mod uniform_numbers;
+pub(crate) mod uniform_variables;
