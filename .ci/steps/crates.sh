@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Third-party crates: licences, sources, versions, advisories (cargo-deny from crates.io).
-# reads: Cargo.lock Cargo.toml deny.toml crates/*/Cargo.toml tools/xtask/Cargo.toml
+# reads: Cargo.lock Cargo.toml .cargo/deny.toml crates/*/Cargo.toml tools/xtask/Cargo.toml
 . "$(dirname "$0")/../common.sh"
 # PyPI has 0.14.2, which cannot read the names that cargo has given packages since 1.77. Unoptimized it is built in a minute.
 if ! target/deny/bin/cargo-deny --version >/dev/null 2>&1; then

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 /// Crates whose sources say how a function is compiled.
 const CRATES: &[&str] = &[
-    "index",
     "chip",
     "options",
     "syntax",

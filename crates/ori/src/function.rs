@@ -15,13 +15,13 @@ use typed_index_collections::TiVec;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
 pub struct BlockId(pub u32);
 
-oriole_index::index_of_tables!(BlockId);
+crate::index_of_tables!(BlockId);
 
 /// A symbol outside the function (or a local variable): an index into [`Function::symbols`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
 pub struct SymbolId(pub u32);
 
-oriole_index::index_of_tables!(SymbolId);
+crate::index_of_tables!(SymbolId);
 
 /// Kinds of symbols. Layout offsets are never known here.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]

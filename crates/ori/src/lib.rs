@@ -24,6 +24,7 @@ pub mod effects;
 pub mod function;
 pub mod grants;
 pub mod handle;
+mod index;
 pub mod instruction;
 pub mod liveness;
 pub mod loops;

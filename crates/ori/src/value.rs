@@ -19,7 +19,7 @@ pub enum File {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Value(pub u32);
 
-oriole_index::index_of_tables!(Value);
+crate::index_of_tables!(Value);
 
 /// Properties of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -19,12 +19,12 @@ use typed_index_collections::{TiSlice, TiVec, ti_vec};
 /// A cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClusterId(u32);
-oriole_index::index_of_tables!(ClusterId);
+oriole_ori::index_of_tables!(ClusterId);
 
 /// A register of a cluster: its values are never live at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlotId(u32);
-oriole_index::index_of_tables!(SlotId);
+oriole_ori::index_of_tables!(SlotId);
 
 /// A range of registers that values prefer to share.
 #[derive(Clone, Copy, Debug)]
@@ -201,7 +201,7 @@ struct Node {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct NodeId(u32);
-oriole_index::index_of_tables!(NodeId);
+oriole_ori::index_of_tables!(NodeId);
 
 struct Joiner {
     /// Live ranges of values without a node.

@@ -1,18 +1,17 @@
-//! What makes an id the index of tables: the conversions that typed vectors ask for.
+//! Ids as indices of tables: the conversions that typed vectors need.
 //!
-//! It is here because every table over blocks, values or symbols of Ori, and over registers, labels or variables of a
-//! resolved body, is a `TiVec` of that id: a table of blocks cannot be indexed by a value. It knows no id; the crate
-//! that owns one names it.
+//! Every table over blocks, values or symbols is a `TiVec` of that id, so that a table of blocks cannot be indexed by a value.
+//! Values of ids are written out in text, counted and compared as numbers, which ids of an arena hide.
 
 /// Makes a type around a `u32` the index of typed vectors.
 ///
 /// ```
 /// #[derive(Clone, Copy, PartialEq, Debug)]
-/// struct BlockId(u32);
-/// oriole_index::index_of_tables!(BlockId);
+/// struct NodeId(u32);
+/// oriole_ori::index_of_tables!(NodeId);
 ///
-/// assert_eq!(BlockId::from(7_usize), BlockId(7));
-/// assert_eq!(usize::from(BlockId(7)), 7);
+/// assert_eq!(NodeId::from(7_usize), NodeId(7));
+/// assert_eq!(usize::from(NodeId(7)), 7);
 /// ```
 #[macro_export]
 macro_rules! index_of_tables {
