@@ -9,15 +9,44 @@ use crate::matrix::{
 use crate::registers::{EIGHT_BIT_UNIFORM, NO_UNIFORM, RegisterFiles, SIX_BIT_UNIFORM};
 use crate::words::{LONG_WORDS, WordShape};
 
+/// A PTX version: major and minor number.
+type Version = (u8, u8);
+
+/// The first PTX versions that may name a chip, by variant. A variant without a version does not exist.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Since {
+    /// No letter.
+    pub base: Version,
+    /// The letter `a`.
+    pub accelerated: Option<Version>,
+    /// The letter `f`.
+    pub family: Option<Version>,
+}
+
+impl Since {
+    /// A chip without variants.
+    const fn base(major: u8, minor: u8) -> Since {
+        Since { base: (major, minor), accelerated: None, family: None }
+    }
+
+    /// The chip also has the variant `a`.
+    const fn a(self, major: u8, minor: u8) -> Since {
+        Since { accelerated: Some((major, minor)), ..self }
+    }
+
+    /// The chip also has the variant `f`.
+    const fn f(self, major: u8, minor: u8) -> Since {
+        Since { family: Some((major, minor)), ..self }
+    }
+}
+
 /// Properties of one chip.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     /// SM number, as in the name.
     pub number: u8,
-    /// The variant `a` exists.
-    pub accelerated: bool,
-    /// The variant `f` exists.
-    pub family: bool,
+    /// The variants that exist, and the first PTX version that may name each.
+    pub since: Since,
     /// The back end makes code for it.
     pub supported: bool,
     /// It runs modules with 32-bit addresses.
@@ -56,19 +85,14 @@ pub(crate) struct Row {
     pub limits: Option<Limits>,
 }
 
-const fn row(number: u8, family: Row, limits: Option<Limits>) -> Row {
-    Row { number, limits, ..family }
-}
-
-const fn supported(number: u8, family: Row, limits: Option<Limits>) -> Row {
-    Row { supported: true, ..row(number, family, limits) }
+const fn supported(number: u8, family: Row, since: Since, limits: Limits) -> Row {
+    Row { number, since, supported: true, limits: Some(limits), ..family }
 }
 
 /// Turing.
 const TURING_FAMILY: Row = Row {
     number: 0,
-    accelerated: false,
-    family: false,
+    since: Since::base(0, 0),
     supported: false,
     short_addresses: true,
     words: LONG_WORDS,
@@ -111,7 +135,6 @@ const ADA_FAMILY: Row = Row { matrix: NARROW_PRODUCTS, ..AMPERE_FAMILY };
 
 /// Hopper.
 const HOPPER_FAMILY: Row = Row {
-    accelerated: true,
     short_addresses: false,
     matrix: WHOLE_STEPS,
     loads_before_copies: 3,
@@ -125,7 +148,6 @@ const HOPPER_FAMILY: Row = Row {
 
 /// Blackwell.
 const BLACKWELL_FAMILY: Row = Row {
-    family: true,
     reads_long_constants: false,
     registers: &EIGHT_BIT_UNIFORM,
     tensor_partition: Some(0x40),
@@ -143,38 +165,82 @@ const THOR_FAMILY: Row = Row { tensor_partition: Some(0xc0), ..BLACKWELL_FAMILY 
 const SMALL_BLACKWELL_FAMILY: Row =
     Row { matrix: WHOLE_PRODUCTS, tensor_partition: None, ..BLACKWELL_FAMILY };
 
-/// Every chip, by SM number. Limits: warps and blocks of an SM, shared KiB of an SM and of a block.
-pub(crate) const CHIPS: [Row; 14] = [
-    supported(70, VOLTA_FAMILY, Some(Limits::turing(64, 32, 96, 96))),
-    supported(72, VOLTA_FAMILY, Some(Limits::turing(64, 32, 96, 48))),
-    supported(75, TURING_FAMILY, Some(Limits::turing(32, 16, 64, 64))),
-    supported(80, AMPERE_FAMILY, Some(Limits::ampere(64, 32, 164, 163))),
-    supported(86, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 100, 99))),
-    supported(87, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 164, 163))),
-    // Warps and blocks are those that ptxas accepts; its shared memory is not published, and is assumed to be that of
-    // sm_86.
-    supported(88, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 100, 99))),
-    supported(89, ADA_FAMILY, Some(Limits::ampere(48, 24, 100, 99))),
-    supported(90, HOPPER_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
-    supported(100, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
-    supported(103, ULTRA_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
-    // Warps and blocks are those that ptxas accepts; its shared memory is assumed to be that of sm_100.
-    supported(110, THOR_FAMILY, Some(Limits::hopper(48, 24, 228, 227))),
-    supported(120, SMALL_BLACKWELL_FAMILY, Some(Limits::hopper(48, 24, 100, 99))),
-    supported(121, SMALL_BLACKWELL_FAMILY, Some(Limits::hopper(48, 24, 100, 99))),
+/// Every chip, in the order of numbers. Limits: warps and blocks of an SM, shared KiB of an SM and of a block.
+pub(crate) const CHIPS: &[Row] = &[
+    supported(70, VOLTA_FAMILY, Since::base(6, 0), Limits::turing(64, 32, 96, 96)),
+    supported(72, VOLTA_FAMILY, Since::base(6, 1), Limits::turing(64, 32, 96, 48)),
+    supported(75, TURING_FAMILY, Since::base(6, 3), Limits::turing(32, 16, 64, 64)),
+    supported(80, AMPERE_FAMILY, Since::base(7, 0), Limits::ampere(64, 32, 164, 163)),
+    supported(86, AMPERE_FAMILY, Since::base(7, 1), Limits::ampere(48, 16, 100, 99)),
+    supported(87, AMPERE_FAMILY, Since::base(7, 4), Limits::ampere(48, 16, 164, 163)),
+    // Warps and blocks are what ptxas accepts; its shared memory is not published, and is taken to be that of sm_86.
+    supported(88, AMPERE_FAMILY, Since::base(7, 3), Limits::ampere(48, 16, 100, 99)),
+    supported(89, ADA_FAMILY, Since::base(7, 8), Limits::ampere(48, 24, 100, 99)),
+    supported(90, HOPPER_FAMILY, Since::base(7, 8).a(8, 0), Limits::hopper(64, 32, 228, 227)),
+    supported(100, BLACKWELL_FAMILY, Since::base(8, 6).a(8, 6).f(8, 8), Limits::hopper(64, 32, 228, 227)),
+    supported(103, ULTRA_FAMILY, Since::base(8, 8).a(8, 8).f(8, 8), Limits::hopper(64, 32, 228, 227)),
+    // Warps and blocks are what ptxas accepts; its shared memory is taken to be that of sm_100.
+    supported(110, THOR_FAMILY, Since::base(9, 0).a(9, 0).f(9, 0), Limits::hopper(48, 24, 228, 227)),
+    supported(
+        120,
+        SMALL_BLACKWELL_FAMILY,
+        Since::base(8, 7).a(8, 7).f(8, 8),
+        Limits::hopper(48, 24, 100, 99),
+    ),
+    supported(
+        121,
+        SMALL_BLACKWELL_FAMILY,
+        Since::base(8, 8).a(8, 8).f(8, 8),
+        Limits::hopper(48, 24, 100, 99),
+    ),
 ];
 
-/// Old names that modules may still carry, with the current SM number.
-pub(crate) const RENUMBERED: [(u8, u8); 1] = [(101, 110)];
+/// A name that modules may still carry, of a chip that has another number today.
+pub(crate) struct Renumbered {
+    /// The number in the name.
+    pub number: u8,
+    /// The number today.
+    pub today: u8,
+    /// The first PTX versions that may name it so.
+    pub since: Since,
+}
 
-static ROWS: [Row; CHIPS.len()] = CHIPS;
+/// Every such name.
+pub(crate) const RENUMBERED: &[Renumbered] =
+    &[Renumbered { number: 101, today: 110, since: Since::base(8, 6).a(8, 6).f(8, 8) }];
+
+/// Numbers that only a PTX `.target` may carry, since their code runs on a later chip, and the first PTX version of each.
+pub(crate) const OLD: &[(u16, Version)] = &[
+    (10, (1, 0)),
+    (11, (1, 0)),
+    (12, (1, 2)),
+    (13, (1, 2)),
+    (20, (2, 0)),
+    (21, (3, 0)),
+    (30, (3, 0)),
+    (32, (4, 0)),
+    (35, (3, 1)),
+    (37, (4, 1)),
+    (50, (4, 0)),
+    (52, (4, 1)),
+    (53, (4, 2)),
+    (60, (5, 0)),
+    (61, (5, 0)),
+    (62, (5, 0)),
+];
+
+/// Chips without a row, with the first PTX version that may name them.
+pub(crate) const WITHOUT_ROW: &[(u16, Version)] = &[(107, (9, 4))];
+
+/// The version of every other chip without a row.
+pub(crate) const UNKNOWN_SINCE: Version = (9, 0);
 
 /// The row of an SM number.
 pub(crate) const fn find(number: u8) -> Option<&'static Row> {
     let mut at = 0;
-    while at < ROWS.len() {
-        if ROWS[at].number == number {
-            return Some(&ROWS[at]);
+    while at < CHIPS.len() {
+        if CHIPS[at].number == number {
+            return Some(&CHIPS[at]);
         }
         at += 1;
     }

@@ -1,6 +1,6 @@
 //! Names of chips (`sm_90a`) and of PTX targets, and which target runs on which chip.
 
-use crate::chips::{self, CHIPS, RENUMBERED, find};
+use crate::chips::{self, CHIPS, OLD, RENUMBERED, Since, UNKNOWN_SINCE, WITHOUT_ROW, find};
 use std::fmt;
 use std::str::FromStr;
 
@@ -66,11 +66,8 @@ impl fmt::Display for NameError {
 
 impl std::error::Error for NameError {}
 
-/// Numbers that only a PTX `.target` may carry: the code runs on a later chip.
-const OLD_NUMBERS: [u16; 16] = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62];
-
 fn is_old(number: u16, variant: Variant) -> bool {
-    variant == Variant::Base && OLD_NUMBERS.contains(&number)
+    variant == Variant::Base && OLD.iter().any(|row| row.0 == number)
 }
 
 fn split(name: &str) -> Result<(u16, Variant), NameError> {
@@ -90,17 +87,24 @@ fn split(name: &str) -> Result<(u16, Variant), NameError> {
     Ok((number, variant))
 }
 
-/// The row of a number in a name, if there is one.
+impl Since {
+    /// The first PTX version that may name the variant; `None` if there is no such variant.
+    fn of(self, variant: Variant) -> Option<(u8, u8)> {
+        match variant {
+            Variant::Base => Some(self.base),
+            Variant::Accelerated => self.accelerated,
+            Variant::Family => self.family,
+        }
+    }
+}
+
+/// The row of a number that a name may have.
 fn row_of(number: u16) -> Option<&'static chips::Row> {
     u8::try_from(number).ok().and_then(find)
 }
 
 fn exists(number: u16, variant: Variant) -> bool {
-    row_of(number).is_some_and(|row| match variant {
-        Variant::Base => true,
-        Variant::Accelerated => row.accelerated,
-        Variant::Family => row.family,
-    })
+    row_of(number).is_some_and(|row| row.since.of(variant).is_some())
 }
 
 /// The stand-in for a chip without a row: the nearest one before it of the same generation, else the newest; with the
@@ -121,7 +125,7 @@ fn stand_in(target: PtxTarget) -> Option<Chip> {
 
 /// The current number of a chip.
 fn renumbered(number: u16) -> u16 {
-    RENUMBERED.iter().find(|row| u16::from(row.0) == number).map_or(number, |row| row.1.into())
+    RENUMBERED.iter().find(|row| u16::from(row.number) == number).map_or(number, |row| row.today.into())
 }
 
 impl Chip {
@@ -230,7 +234,16 @@ impl PtxTarget {
         self.variant
     }
 
-    /// The chip of this name, with the tables of another one if it has no row; `None` if the target is too old.
+    /// The first PTX version that may name this target.
+    pub fn first_version(self) -> (u8, u8) {
+        let renumbered = RENUMBERED.iter().find(|row| u16::from(row.number) == self.number);
+        let since = row_of(self.number).map(|row| row.since).or(renumbered.map(|row| row.since));
+        let without_row = OLD.iter().chain(WITHOUT_ROW).find(|row| row.0 == self.number).map(|row| row.1);
+        since.and_then(|since| since.of(self.variant)).or(without_row).unwrap_or(UNKNOWN_SINCE)
+    }
+
+    /// The chip of this name, with the tables of another one if no table knows it; `None` if the target is too old to have
+    /// one.
     pub fn as_chip(self) -> Option<Chip> {
         let PtxTarget { variant, .. } = self;
         let number = renumbered(self.number);
@@ -305,10 +318,36 @@ mod tests {
     #[test]
     fn every_chip_prints_and_parses() {
         let all = Chip::all();
-        assert_eq!(all.len(), 25);
         for chip in all {
             assert_eq!(chip.to_string().parse(), Ok(chip));
             assert_eq!(chip.to_string().parse::<PtxTarget>().unwrap().as_chip(), Some(chip));
+        }
+    }
+
+    #[test]
+    fn targets_have_a_first_version() {
+        let versions = [
+            ("sm_10", (1, 0)),
+            ("sm_30", (3, 0)),
+            ("sm_32", (4, 0)),
+            ("sm_62", (5, 0)),
+            ("sm_88", (7, 3)),
+            ("sm_90", (7, 8)),
+            ("sm_90a", (8, 0)),
+            ("sm_100a", (8, 6)),
+            ("sm_100f", (8, 8)),
+            ("sm_101", (8, 6)),
+            ("sm_101f", (8, 8)),
+            ("sm_103", (8, 8)),
+            ("sm_107a", (9, 4)),
+            ("sm_110", (9, 0)),
+            ("sm_120", (8, 7)),
+            ("sm_120f", (8, 8)),
+            ("sm_121a", (8, 8)),
+            ("sm_130", (9, 0)),
+        ];
+        for (name, version) in versions {
+            assert_eq!(name.parse::<PtxTarget>().unwrap().first_version(), version, "{name}");
         }
     }
 
@@ -398,10 +437,11 @@ mod tests {
     /// The letter `f` is only in the table of names: a family has the features of the base chip.
     #[test]
     fn families_are_chips_of_their_own() {
-        for name in ["sm_100f", "sm_103f", "sm_110f", "sm_120f", "sm_121f"] {
-            let chip: Chip = name.parse().unwrap();
-            assert!(chip.is_supported(), "{name}");
-            assert_eq!(chip.limits(), Chip::named(chip.number()).limits(), "{name}");
+        let families = || Chip::all().into_iter().filter(|chip| chip.variant() == Variant::Family);
+        assert!(families().next().is_some());
+        for chip in families() {
+            assert!(chip.is_supported(), "{chip}");
+            assert_eq!(chip.limits(), Chip::named(chip.number()).limits(), "{chip}");
         }
     }
 }

@@ -165,7 +165,7 @@ const fn row(number: u8, family: &'static Family) -> Row {
     Row { number, family, sw_war: None, sw_2861232_war: false, compat_mask: 0, entry: &[] }
 }
 
-const CHIPS: [Row; 14] = [
+const CHIPS: &[Row] = &[
     Row { sw_war: Some(1), ..row(70, &VOLTA) },
     Row { sw_war: Some(1), ..row(72, &VOLTA) },
     Row { sw_war: Some(1), ..row(75, &AMPERE) },

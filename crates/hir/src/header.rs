@@ -3,7 +3,7 @@
 //! Every check of a target or version reads it. The order of header lines and other items is checked elsewhere, with
 //! the module.
 
-use oriole_chip::{Chip, NameError, PtxTarget, Variant};
+use oriole_chip::{Chip, NameError, PtxTarget};
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::table::Chips;
 use oriole_syntax::TokenRef;
@@ -46,40 +46,6 @@ fn exists((major, minor): (u8, u8)) -> bool {
 /// major number follows them. Later versions keep the features of older ones.
 fn may_come((major, minor): (u8, u8)) -> bool {
     (major, minor) > NEWEST_VERSION && major <= NEWEST_VERSION.0 + 1
-}
-
-/// First PTX version that may name a target.
-pub fn first_version(target: PtxTarget) -> (u8, u8) {
-    match (target.number(), target.variant()) {
-        (0..=11, _) => (1, 0),
-        (12 | 13, _) => (1, 2),
-        (20, _) => (2, 0),
-        (21 | 30, _) => (3, 0),
-        (35, _) => (3, 1),
-        (32, _) => (4, 0),
-        (50, _) => (4, 0),
-        (37, _) => (4, 1),
-        (52, _) => (4, 1),
-        (53, _) => (4, 2),
-        (60..=62, _) => (5, 0),
-        (70, _) => (6, 0),
-        (72, _) => (6, 1),
-        (75, _) => (6, 3),
-        (80, _) => (7, 0),
-        (86, _) => (7, 1),
-        (87, _) => (7, 4),
-        (88, _) => (7, 3),
-        (89, _) => (7, 8),
-        (90, Variant::Base) => (7, 8),
-        (90, _) => (8, 0),
-        (100 | 101, Variant::Family) => (8, 8),
-        (100 | 101, _) => (8, 6),
-        (103 | 121, _) => (8, 8),
-        (120, Variant::Family) => (8, 8),
-        (120, _) => (8, 7),
-        (107, _) => (9, 4),
-        _ => (9, 0),
-    }
 }
 
 impl Header {
@@ -221,7 +187,7 @@ fn undefined_target(name: TokenRef<'_>) -> Diagnostic {
 
 /// A target that came with a later version than the module's.
 fn needed_version(target: PtxTarget, text: &str, span: Span, header: &Header) -> Option<Diagnostic> {
-    let (first, own) = (first_version(target), header.version);
+    let (first, own) = (target.first_version(), header.version);
     let message = || {
         format!(
             "`{text}` needs `.version` {}.{} or later, the module has {}.{}",

@@ -390,7 +390,7 @@ fn raise(db: &dyn Db, path: &Path<'_>, out: &mut Mender<'_>) {
     if out.diagnostic.code == Code::NeedsChip
         && let (Some(chip), Some(name)) = (chip, named)
     {
-        let first = oriole_hir::first_version(chip.as_target());
+        let first = chip.as_target().first_version();
         let older = stated.filter(|_| header.version < first);
         let mut edits: Vec<Edit> =
             older.map(|place| Edit::new(place, format!("{}.{}", first.0, first.1))).into_iter().collect();

@@ -19,6 +19,7 @@ fn is_predicate(operand: &Operand) -> bool {
     matches!(operand.kind, OperandKind::Pred(_) | OperandKind::UPred(_))
 }
 
+/// Every opcode is listed, so that a new one does not compile until its destinations are known here.
 fn head(op: Op, operands: &[Operand]) -> Head {
     use Op::*;
     let (lead, registers, follow) = match op {
@@ -44,7 +45,16 @@ fn head(op: Op, operands: &[Operand]) -> Head {
         | UTMAPF | UTMAREDG | UTMASTG | UGETNEXTWORKID | UMEMSETS | UCGABAR_ARV | UCGABAR_WAIT | ACQBULK
         | PREEXIT | LDGDEPBAR | SETCTAID | STTM | UTCHMMA | UTCQMMA | UTCIMMA | UTCOMMA | UTCCP
         | UTCSHIFT | UTCBAR => (0, 0, 0),
-        _ => (0, 1, 0),
+        ACQSHMINIT | AL2P | ALD | BGMMA | BMMA | BMOV | BMSK | BREV | CLMAD | CREDUX | CS2R | CS2UR
+        | DADD | DFMA | DMMA | DMUL | F2F | F2FP | F2I | F2IP | FADD | FADD2 | FFMA | FFMA2 | FHADD
+        | FHFMA | FMNMX3 | FMUL | FMUL2 | FRND | FSEL | FSET | FSWZADD | GETLMEMBASE | HADD2 | HFMA2
+        | HGMMA | HMMA | HMUL2 | HSET2 | I2F | I2FP | I2I | I2IP | IABS | IDP | IGMMA | IMMA | IMNMX
+        | ISBERD | LD | LDC | LDCU | LDGMC | LDL | LDS | LDSM | LDTRAM | LEPC | MOV | MOV64IUR | MOVM
+        | MUFU | OMMA | OUT | P2R | PIXLD | POPC | PRMT | QADD4 | QFMA4 | QGMMA | QMMA | QMUL4 | REDUX
+        | RPCMOV | S2R | S2UR | SEL | SGXT | SHF | UBMSK | UBREV | UF2FP | UF2I | UF2IP | UFADD | UFFMA
+        | UFHADD | UFHFMA | UFMUL | UFSEL | UFSET | UI2F | UI2FP | UI2I | UI2IP | UIABS | UIMNMX | ULDC
+        | ULEPC | UMOV | UP2UR | UPOPC | UPRMT | USEL | USGXT | USHF | UVIADD | UVIMNMX | UVIRTCOUNT
+        | VHMNMX | VIADD | VIADDMNMX | VIMNMX3 => (0, 1, 0),
     };
     Head { lead, registers, follow }
 }
@@ -549,7 +559,7 @@ fn predicate_file(op: Op, all: &[Operand], visit: &mut impl FnMut(Access)) {
 #[cfg(test)]
 mod tests {
     use super::accesses;
-    use oriole_chip::Chip;
+    use oriole_chip::{Chip, Variant};
     use oriole_sass::form::Width;
     use oriole_sass::{Access, Instruction, Mod, Op};
     use std::collections::{BTreeMap, BTreeSet};
@@ -622,10 +632,33 @@ mod tests {
         }
     }
 
+    /// Gaps that are known: opcodes about which the two do not agree in some form on chips other than sm_90.
+    const DISAGREED: &[Op] = &[
+        Op::CCTL,
+        Op::CS2UR,
+        Op::HMMA,
+        Op::LD,
+        Op::LDCU,
+        Op::LDS,
+        Op::LDTM,
+        Op::MOV64IUR,
+        Op::RED,
+        Op::UVIRTCOUNT,
+    ];
+
     /// Words of every form whose widths are known, with random values of all bits that have a meaning.
     #[test]
     fn the_checker_and_the_form_table_agree_about_registers() {
-        let chip = Chip::SM_90A;
+        for chip in Chip::all().into_iter().filter(|chip| chip.variant() == Variant::Base) {
+            let (seen, mut found) = disagreements(chip);
+            found.retain(|op, _| chip == Chip::SM_90 || !DISAGREED.contains(op));
+            assert!(found.is_empty(), "{chip}: {found:#?}");
+            assert!(seen > 10_000, "{chip}: {seen} words");
+        }
+    }
+
+    /// How many words were drawn for the chip, and by opcode one about which the two do not agree.
+    fn disagreements(chip: Chip) -> (usize, BTreeMap<Op, String>) {
         let table = oriole_sass::form::table(chip).expect("a table");
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let mut random = || {
@@ -657,8 +690,7 @@ mod tests {
                 }
             }
         }
-        assert!(found.is_empty(), "{found:#?}");
-        assert!(seen > 20_000, "{seen} words");
+        (seen, found)
     }
 
     /// False for shapes of matrices that decode but do not exist: their widths are unknown.

@@ -561,7 +561,7 @@ impl<'a> Machine<'a> {
             if active != 0 && asks_who_is_there(&step.instruction) {
                 warp.partings.settle(group.lanes);
             }
-            let together = active != 0 && acts_together(&step.instruction);
+            let together = active != 0 && acts_together(step.instruction.op);
             if let Some(parted) = warp.partings.missing(group.lanes, warp.live).filter(|_| together) {
                 let (kind, register) = (HazardKind::LanesApart, (RegisterFile::Barrier, 0));
                 let other = self.program.shape.address(parted);

@@ -46,11 +46,11 @@ impl Partings {
     }
 }
 
-/// True if the lanes of a warp execute the instruction together, and its result depends on the set of lanes.
-pub(crate) fn acts_together(instruction: &Instruction) -> bool {
+/// True if the lanes of a warp execute such instructions together, and the result depends on the set of lanes.
+pub(crate) fn acts_together(op: Op) -> bool {
     use Op::*;
     matches!(
-        instruction.op,
+        op,
         VOTE | VOTEU
             | SHFL
             | MATCH
@@ -82,4 +82,17 @@ pub(crate) fn asks_who_is_there(instruction: &Instruction) -> bool {
         && instruction.operands.last().is_some_and(|voted| {
             matches!(voted.kind, OperandKind::Pred(PT) | OperandKind::UPred(PT)) && !voted.invert
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The list is the simulator's own; it has at least what the table of opcodes says that whole warps execute.
+    #[test]
+    fn what_whole_warps_execute_acts_together() {
+        let aligned = Op::all().iter().filter(|op| op.info().aligned);
+        let missing: Vec<_> = aligned.filter(|&&op| !acts_together(op)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Checks the house rules that a compiler cannot: allowed crate edges, purity, that files say what they are, that the
-//! seed map and the invariants name real modules and tests, that pages name real files and use the words of the
-//! glossary, that the project refers to itself alone. The allowed third-party crates are in `deny.toml`.
+//! seed map and the invariants name real modules and tests, that pages name real files, that the how-tos name real
+//! code and commands, that pages use the words of the glossary, that the project refers to itself alone. The allowed
+//! third-party crates are in `deny.toml`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -69,6 +70,8 @@ fn diagnostics(root: &Path) -> Vec<String> {
     check_pages(root, &mut found);
     check_words(root, &mut found);
     crate::words::check(root, &mut found);
+    crate::how_to::check(root, &mut found);
+    crate::form_counts::check(root, &mut found);
     found
 }
 
