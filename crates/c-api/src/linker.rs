@@ -1,4 +1,4 @@
-//! The state of a handle of the linking library: options, and the result of the one text that it gets.
+//! The object of a handle of the linking library: options, and the result of its one text.
 //!
 //! Of that library's input types Oriole accepts one, PTX, which is the one that just-in-time compilers use. All others
 //! are refused with the reason in the error log.

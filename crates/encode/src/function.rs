@@ -6,13 +6,13 @@ use oriole_sass::register::PT;
 use oriole_sass::{EncodeError, FormId, Guard, Instruction, InstructionWord, Mod, Op, Operand, OperandKind};
 use typed_index_collections::TiVec;
 
-/// The words of a function, with the symbolic parts and the facts that the container records. Positions are
-/// instruction indices from the start of the function.
+/// The words of a function, with relocations and the facts that the cubin must record. Positions are instruction
+/// indices from the start of the function.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct EncodedFunction {
     /// Instruction words in order.
     pub words: Vec<InstructionWord>,
-    /// Words that layout completes.
+    /// Fixups that layout must resolve.
     pub relocations: Vec<Relocation>,
     /// Index of the first instruction of each block.
     pub block_starts: TiVec<BlockId, u32>,
@@ -23,14 +23,14 @@ pub struct EncodedFunction {
     /// Indices of instructions that act on a whole warp with a member mask (`VOTE`, `MATCH`, `REDUX`, `WARPSYNC`),
     /// each with the register that holds the mask, `None` for a full or immediate one.
     pub warp_wide: Vec<(u32, Option<u8>)>,
-    /// Indices of accesses to mbarriers, which the container records.
+    /// Indices of accesses to mbarriers that the cubin records.
     pub objects: Vec<(u32, ObjectOperation)>,
     /// Indices of the shuffles that mark an entry.
     pub entry_marks: Vec<u32>,
     /// Indices of indexed branches (`BRX`).
     pub indexed_branches: Vec<u32>,
-    /// Indices of calls of an address (`CALL.ABS`): of functions that the driver provides, and in a function with a section of its
-    /// own all calls but those of routines.
+    /// Indices of calls to an address (`CALL.ABS`): of functions that the driver provides, and in a function with a
+    /// section of its own all calls except those of routines.
     pub absolute_calls: Vec<u32>,
     /// True if there is a call or a convergence region.
     pub needs_call_stack: bool,
@@ -40,7 +40,7 @@ pub struct EncodedFunction {
     pub frame_bytes: u32,
 }
 
-/// The guard of an instruction that no lane executes.
+/// A guard that is always false.
 const NEVER: Guard = Guard { uniform: false, register: PT, negated: true };
 
 /// A word that layout must complete.
@@ -52,7 +52,7 @@ pub struct Relocation {
     pub instruction: Instruction,
     /// The form of the instruction.
     pub form: FormId,
-    /// The meaning of the field.
+    /// The value for the field.
     pub fixup: Fixup,
     /// For a return address and the distance to it: the index of the instruction after its call. Otherwise the word's
     /// own index.

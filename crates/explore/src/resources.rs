@@ -77,7 +77,7 @@ pub fn resource_report(compiled: &Compiled<'_>, cubin: &[u8]) -> String {
     text
 }
 
-/// What a kernel needs to be launched, with all that it calls.
+/// The resources of a kernel, with all that it calls.
 struct Needs {
     /// Bytes of shared memory, without what the system takes of a block's.
     shared: u64,
@@ -124,7 +124,7 @@ fn needs(compiled: &Compiled<'_>, unit: FunctionUnit<'_>, kernel: &Kernel) -> St
 /// The version of the document's form; it rises when a field goes away or changes its meaning.
 const VERSION: u32 = 1;
 
-/// What `--json` prints: docs/compile-json.md has the fields. Without a cubin it tells of no function.
+/// The document of `--json`: docs/compile-json.md has the fields. Without a cubin it lists no function.
 pub fn resource_document(
     compiled: &Compiled<'_>,
     file: &str,
@@ -150,7 +150,7 @@ pub fn resource_document(
             "spill_load_bytes": loaded,
             "instructions": finished.blocks.iter().map(|block| block.instructions.len()).sum::<usize>(),
         });
-        // What a section of its own holds is what was linked into it, too.
+        // A section of its own also holds the functions that were linked into it.
         let section = code.iter().flatten().find(|code| code.name == **unit.name(db));
         let named = section
             .map(|code| code.named)

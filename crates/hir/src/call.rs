@@ -79,7 +79,7 @@ impl<'a> Resolver<'a> {
         None
     }
 
-    /// The callee, the operand of the call about it, and the signature.
+    /// The callee, the statement of the call about its target, and the signature.
     fn callee(
         &mut self,
         callee: &ast::Operand<'a>,

@@ -1,4 +1,4 @@
-//! A cubin as annotated text, for reading: one line an instruction, with its explanation.
+//! A cubin as annotated text, for reading: one line an instruction, with its details.
 
 use oriole_chip::{Chip, NameError};
 use oriole_cubin::read::{Cubin, ReadError};
@@ -9,7 +9,7 @@ use crate::sass::{SassRow, plain, timing};
 /// A line of the text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AnnotatedLine {
-    /// Its explanation, as Markdown.
+    /// The hover of the line, as Markdown.
     pub hover: Option<String>,
     /// The kernel or function that begins here.
     pub begins: Option<String>,

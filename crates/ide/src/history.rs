@@ -45,7 +45,7 @@ pub(crate) fn parts(analysis: &Analysis, file: FileId, kernel: &str, chip: Chip)
     let db = &analysis.db;
     let part = |unit: FunctionUnit<'_>| {
         let (text, start) = (unit.text(db), unit.start(db));
-        // White space before an item is not part of it.
+        // White space before an item belongs to no line.
         let skipped = (text.len() - text.trim_start().len()) as u32;
         (unit.name(db).to_string(), Range::new(start + skipped, start + text.trim_end().len() as u32))
     };
@@ -71,7 +71,7 @@ pub(crate) fn history(
         });
         members.push(snapshots.collect::<Vec<_>>());
     }
-    // Raw Ori comes first; then the phases in the order in which they act, which is their order in the list.
+    // Raw Ori comes first; then the phases in the order in which they run, which is their order in the list.
     let place = |phase: Option<&oriole_pipeline::Phase>| {
         phase.map(|phase| oriole_pipeline::PHASES.iter().position(|known| known.number == phase.number))
     };

@@ -195,8 +195,8 @@ impl Lane {
         Ok(())
     }
 
-    /// Closes the current frame and returns the call; the caller's frame is current again, the
-    /// callee's bytes are still there until [`Lane::cut`].
+    /// Closes the current frame and returns the data of the call. The caller's frame is current again; the callee's
+    /// bytes stay until [`Lane::cut`].
     pub fn leave(&mut self) -> Option<CallFrame> {
         let call = self.calls.pop()?;
         self.base = call.base;

@@ -1,7 +1,8 @@
-//! mbarriers: the meaning of their eight bytes of shared memory to the instructions that work on them, and when a phase ends.
+//! Mbarriers in shared memory (`mbarrier`): the format of their eight bytes, and the end of a phase.
 //!
-//! The format is the interpreter's: programs may not look into an object, and the state that `arrive` gives only goes back
-//! to instructions of this family. Zeros are no object, so that using one that was never initialized is seen.
+//! The format is the interpreter's own: programs may not look into an mbarrier, and a state that `arrive` returns is
+//! only used by instructions of this family. Zeros are not an mbarrier, so that a use before initialization is
+//! detected.
 
 use crate::context::LaneContext;
 use crate::launch::{Fault, FaultKind};
@@ -133,7 +134,7 @@ pub fn pending_count(state: u64) -> u64 {
 }
 
 impl LaneContext<'_, '_> {
-    /// The address of an object, which is in shared memory.
+    /// The address of an mbarrier, which is in shared memory.
     pub fn object_address(&self, location: &Location) -> Result<u64, Fault> {
         let address = self.address(location);
         match location.place {

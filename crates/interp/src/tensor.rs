@@ -1,7 +1,7 @@
-//! Tensor maps: the meaning of their 128 bytes, and the elements of memory that belong to a tile.
+//! Tensor maps: their 128 bytes, and the elements of memory in a TMA tile.
 //!
-//! The fields up to byte 0x3b are where `tensormap.replace` puts them. No instruction writes the other fields of an image;
-//! here they come after, where launch records put them.
+//! The fields up to byte 0x3b are where `tensormap.replace` puts them. No instruction writes the im2col fields; here
+//! they are after those, where launch records put them.
 
 use smallvec::SmallVec;
 

@@ -16,7 +16,7 @@ use oriole_sass::form::{self, Table};
 use oriole_sass::{Control, Guard};
 use typed_index_collections::TiVec;
 
-/// The tables of a chip that selection reads.
+/// Chip tables that selection needs.
 #[derive(Clone, Copy)]
 pub struct Tables {
     /// Its forms.
@@ -80,7 +80,7 @@ pub fn select(
     let &Tables { forms, tree, latency: model } = tables;
     let depths = loop_depths(function);
     for (block, depth) in function.blocks.iter().zip(depths) {
-        // A later stage may add one.
+        // Passes after selection may add one.
         let mut instructions = Vec::with_capacity(block.instructions.len() + 1);
         let mut decisions =
             decide(tree, model, function, assignment, block, options.alternatives).into_iter();

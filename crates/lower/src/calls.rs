@@ -158,7 +158,7 @@ impl Lower<'_> {
         Ok((callee, signature))
     }
 
-    /// The words that are passed in registers; those that the convention passes in memory are stored there.
+    /// The words that are passed in registers; arguments that the convention passes in the block are stored there.
     fn pass_arguments(
         &mut self,
         arguments: &[Operand],

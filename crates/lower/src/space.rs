@@ -319,7 +319,7 @@ impl Lower<'_> {
     fn constant_bounds(&mut self) -> Range<Source> {
         let start = self.window(self.bank.constant_window);
         let (end, low) = (self.b.pair(), self.b.r());
-        // The linker knows it: global variables are directly after the constants.
+        // The linker knows it: global variables follow the constants.
         let symbol = self.symbol(SymbolKind::ConstantSize, CONSTANT_SIZE);
         self.b.mov(low, Self::address_word(symbol, AddressPart::Low, 0));
         let size = self.tuple([low.into(), Source::rz()]);

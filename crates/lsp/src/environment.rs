@@ -1,11 +1,11 @@
-//! The files and programs that the server may use. It is here so that the server itself opens no file and starts no process.
+//! The server's interface to the operating system.
 
 use std::path::{Path, PathBuf};
 
-/// The verdict of an installed `ptxas` on a text.
+/// The result of an installed `ptxas` for a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ptxas {
-    /// A cubin, and the report on it (`-v`).
+    /// A cubin, and the report about it (`-v`).
     Made {
         /// The container.
         cubin: Vec<u8>,

@@ -120,7 +120,7 @@ pub fn serve(connection: Connection, environment: Arc<dyn Environment>) -> Resul
         return Ok(end);
     }
     server.stop.store(true, Ordering::SeqCst);
-    // Requests that still run are not wanted any more. The workers end first, since they may wait for the workshop.
+    // Running requests are no longer wanted. The workers end first, since they may wait for the workshop.
     {
         let mut state = locked(&server.core.state);
         state.apply(AnalysisHost::cancel);

@@ -1,6 +1,6 @@
 //! Natural loops, their nesting, and whether the graph is reducible.
 //!
-//! It is here because spilling costs, code motion, unrolling and divergence ask for the loop depth of a block.
+//! It is here because spill costs, code motion, unrolling and divergence need the loop depth of blocks.
 
 use crate::{BlockId, Cfg, Dominators, Function};
 use typed_index_collections::{TiVec, ti_vec};

@@ -17,8 +17,8 @@ pub use frame::{frame, unframe};
 pub use key::{Key, KeyBuilder};
 pub use memory::Memory;
 
-/// A place where values are kept. It may forget any value at any time, and it may be wrong: what it gives back is checked
-/// against its frame before it is used.
+/// A place where values are stored. It may drop any value at any time, and it may return anything: a result is checked
+/// against its frame before use.
 pub trait Store: Send + Sync {
     /// The frame that is stored under a key.
     fn get(&self, key: &Key) -> Option<Arc<[u8]>>;

@@ -392,7 +392,7 @@ impl Product {
             .collect()
     }
 
-    /// The part of the left factor of each lane.
+    /// The left factor in each lane.
     fn left(
         &self,
         memory: &TensorMemory,

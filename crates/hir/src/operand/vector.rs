@@ -176,7 +176,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Coordinates: integers and floating-point registers do not mix. More coordinates than the geometry has are
-    /// possible and ignored.
+    /// possible and ignored. The first may be a layer, and a single one may be `alone`, without braces.
     pub(super) fn coordinates(
         &mut self,
         node: &ast::Operand<'a>,

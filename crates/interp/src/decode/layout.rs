@@ -1,4 +1,4 @@
-//! The layout of memory: the module's variables, shared memory of a block, frames of functions, parameters.
+//! Memory layout: the module's variables, shared memory of a block, frames of functions, parameters.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,7 @@ use crate::memory::{Memory, Place, function_address, span};
 use crate::program::Program;
 use crate::texture::Objects;
 
-/// Offset of the first shared variable: the bytes below belong to the system, and so no shared variable has
-/// address zero.
+/// Offset of the first shared variable: the space below is reserved, and so no shared variable has address zero.
 pub const SHARED_START: u32 = 1024;
 
 /// Limit of constant memory in bytes: more than any chip has.

@@ -42,7 +42,7 @@ pub struct Decoded {
     pub dynamic_shared: u32,
     /// Index of the kernel in `code.functions`.
     pub entry: u32,
-    /// Whether an asynchronous operation uses shared memory.
+    /// Whether any step uses shared memory asynchronously.
     pub has_copies: bool,
 }
 
@@ -325,7 +325,7 @@ fn fence(instruction: &Instruction) -> Order {
     if has(Word::Proxy) && between { Order::BetweenProxies } else { Order::ThroughMemory }
 }
 
-/// Whether an access synchronizes with other threads: it is atomic, or its words say that other threads see it.
+/// Whether an access may synchronize with other threads: it is atomic, or it has a scope.
 fn tells(instruction: &Instruction) -> bool {
     let has = |word| instruction.modifiers.has(word);
     match instruction.opcode {

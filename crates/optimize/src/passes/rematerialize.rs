@@ -25,10 +25,10 @@ const ROUNDS: usize = 96;
 /// Maximum cost of rematerializing a value, in simple instructions.
 const MOST: u32 = 6;
 
-/// A use this near after the place of high pressure gains nothing.
+/// A use this close after the point of high pressure gains nothing.
 const NEAR: u32 = 16;
 
-/// Rematerializes values until no more registers are live at once than there are. True if something changed.
+/// Rematerializes values until the pressure fits the budget. True if something changed.
 pub fn run(function: &mut Function, budget: &Budget) -> bool {
     // Only instructions change, no edges.
     let cfg = Cfg::new(function);
@@ -141,7 +141,7 @@ struct Site {
     from: u32,
 }
 
-/// Values to rematerialize.
+/// Values to be rematerialized.
 struct Chosen {
     /// The results.
     values: Vec<Value>,
@@ -150,7 +150,7 @@ struct Chosen {
     sites: Vec<Site>,
 }
 
-/// Analyses of the function, which hold until something is rematerialized.
+/// Analyses of the function, valid until something is rematerialized.
 struct Analyses<'a> {
     function: &'a Function,
     cfg: &'a Cfg,
@@ -175,8 +175,8 @@ impl<'a> Analyses<'a> {
         Analyses { definitions, function, cfg, liveness, loops, uses }
     }
 
-    /// The next values to rematerialize, at the place where most registers are missing. A round goes for each place that is looked at;
-    /// `left` gets the blocks of those where nothing can be done.
+    /// The next values to rematerialize, at the point with the largest excess. Each point considered takes a round;
+    /// `left` gets the blocks where nothing can be done.
     fn next(
         &self,
         budget: &Budget,
