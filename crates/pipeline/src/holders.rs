@@ -7,8 +7,6 @@
 
 use crate::Allocated;
 use oriole_ori::{BlockId, File, Instruction, MachineFunction, Opcode, Pseudo};
-use oriole_sass::register::PT;
-use oriole_sass::{Guard, Op};
 
 /// A part of a PTX register is in a register of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
@@ -136,8 +134,7 @@ fn at_starts(allocated: &Allocated) -> Vec<Option<Holding>> {
     starts
 }
 
-/// The words of each block's instructions: finishing adds nothing to the code but `NOP`, and on some chips an instruction that never
-/// executes.
+/// The words of each block's instructions, without those that finishing adds: no pattern selected them.
 pub(crate) fn words<'a>(
     allocated: &'a Allocated,
     finished: &'a MachineFunction,
@@ -147,14 +144,9 @@ pub(crate) fn words<'a>(
     let start: usize = before.map(|block| block.instructions.len()).sum();
     let mut instructions = allocated.function.blocks[block].instructions.iter().peekable();
     let words = (start as u32..).zip(&finished.blocks[block].instructions);
-    words.filter_map(move |(at, machine)| {
-        let is_filler = machine.instruction.op == Op::NOP;
-        let Guard { register, negated, .. } = machine.instruction.guard;
-        let executes = register != PT || !negated;
-        let instruction = instructions.next_if(|it| {
-            executes && it.origin == machine.origin && (!is_filler || it.opcode == Opcode::Sass(Op::NOP))
-        });
-        debug_assert!(instruction.is_some() || is_filler || !executes, "a word of no instruction");
+    words.filter(|(_, machine)| machine.row.is_some()).filter_map(move |(at, machine)| {
+        let instruction = instructions.next_if(|instruction| instruction.origin == machine.origin);
+        debug_assert!(instruction.is_some(), "a word of no instruction");
         Some((at, instruction?))
     })
 }

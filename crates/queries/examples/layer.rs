@@ -51,7 +51,7 @@ fn straight(text: &str, chip: Chip) -> Result<usize, oriole_pipeline::Failure> {
         for group in ORI_GROUPS.into_iter().filter(|&group| group != Group::Bridged) {
             function = oriole_pipeline::run(group, function, &context)?;
         }
-        let allocated = oriole_pipeline::allocate(function, &context)?;
+        let allocated = oriole_pipeline::allocate(function, || None, &context)?;
         let selected = oriole_pipeline::select(&allocated, &context)?;
         let finished = oriole_pipeline::finish(selected, &context)?;
         words +=

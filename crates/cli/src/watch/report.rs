@@ -60,7 +60,8 @@ impl Ran {
         }
         let looked = ["function_tree", "resolved", "encoded", "cubin"];
         Ran {
-            whole: !executions.iter().any(|it| looked.contains(&it.query) && it.unit != "header"),
+            whole: compiled.is_empty()
+                && !executions.iter().any(|it| looked.contains(&it.query) && it.unit != "header"),
             parsed,
             changed,
             resolved,
