@@ -105,7 +105,7 @@ impl Position for Combine {
     ];
 }
 
-/// What a comparison asks for.
+/// Comparison operator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Comparison {
     /// `.eq`
@@ -197,7 +197,7 @@ impl Position for NumberClass {
     ];
 }
 
-/// What becomes of an amount beyond the width.
+/// Result of an amount beyond the width.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Bounds {
     /// `.clamp`
@@ -257,7 +257,7 @@ impl Position for PermuteMode {
     ];
 }
 
-/// What a video instruction does with its third operand.
+/// Second operation of a video instruction, on its third operand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum SecondOperation {
     /// `.add`
@@ -458,7 +458,7 @@ impl Position for CacheLevel {
     ];
 }
 
-/// What an atomic operation or a reduction computes.
+/// Operation of an atomic instruction or a reduction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Operation {
     /// `.add`
@@ -498,7 +498,7 @@ impl Position for Operation {
     ];
 }
 
-/// In which layout a barrier object is made, or what it is asked for.
+/// Layout in which an mbarrier is initialized or queried.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum ObjectLayout {
     /// `.layout::v0`
@@ -514,7 +514,7 @@ impl Position for ObjectLayout {
     ];
 }
 
-/// What a barrier computes of the predicates of its threads.
+/// Reduction of a barrier over the predicates of its threads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum BarrierReduction {
     /// `.popc`
@@ -533,7 +533,7 @@ impl Position for BarrierReduction {
     ];
 }
 
-/// What is done to a barrier object.
+/// Operation on an mbarrier.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum BarrierObject {
     /// `.init`
@@ -595,7 +595,7 @@ impl Position for Shuffle {
     ];
 }
 
-/// What a vote or a match asks of the lanes.
+/// Mode of a vote or a match.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Vote {
     /// `.all`
@@ -777,7 +777,7 @@ impl Position for CachePriority {
     ];
 }
 
-/// Whether the barrier object may be that of another block.
+/// Whether the mbarrier may be that of another block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum CtaGroup {
     /// `.cta_group::1`
@@ -793,7 +793,7 @@ impl Position for CtaGroup {
     ];
 }
 
-/// How a matrix lies in memory or in registers: row by row, or column by column.
+/// How a matrix is stored in memory or in registers: row by row, or column by column.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum MatrixLayout {
     /// `.row`
@@ -825,7 +825,7 @@ impl Position for Scale {
     ];
 }
 
-/// What the coordinates of a texture or surface mean.
+/// Geometry of a texture or surface.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Geometry {
     /// `.1d`
@@ -884,7 +884,7 @@ impl Position for TexelComponent {
     ];
 }
 
-/// What becomes of an access outside of a surface.
+/// Behavior of an access outside of a surface.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum SurfaceBounds {
     /// `.trap`
@@ -903,7 +903,7 @@ impl Position for SurfaceBounds {
     ];
 }
 
-/// What is asked of a texture, sampler or surface.
+/// Queried property of a texture, sampler or surface.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum OpaqueProperty {
     /// `.width`
@@ -1061,7 +1061,7 @@ impl Position for TensorWarps {
     ];
 }
 
-/// How narrow numbers lie that a copy to tensor memory spreads.
+/// Packing of the narrow elements that a copy to tensor memory unpacks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum TensorNumbers {
     /// `.b6x16_p32`
@@ -1077,7 +1077,7 @@ impl Position for TensorNumbers {
     ];
 }
 
-/// What operations on tensor memory are ordered with.
+/// Ordering point of operations on tensor memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum TensorOrder {
     /// `.fence::before_thread_sync`
@@ -1155,7 +1155,7 @@ impl Position for ScaleBlock {
     ];
 }
 
-/// What becomes of the buffer of the first factor.
+/// Use of the collector buffer of the first factor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum FirstCollector {
     /// `.collector::a::fill`
@@ -1177,7 +1177,7 @@ impl Position for FirstCollector {
     ];
 }
 
-/// What becomes of one of the buffers of the second factor.
+/// Use of one of the collector buffers of the second factor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum SecondCollector {
     /// `.collector::b0::fill`
@@ -1235,7 +1235,7 @@ impl Position for SecondCollector {
     ];
 }
 
-/// What is asked of a cluster that was taken over.
+/// Query of a cluster launch that was canceled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum TakenCluster {
     /// `.is_canceled`
