@@ -81,7 +81,7 @@ fn default_folder() -> Option<PathBuf> {
 /// Times of use are noted no finer than this.
 const USE_GRAIN: Duration = Duration::from_secs(60);
 
-/// Of so many stored values about one makes the store look at its size, whatever its size is.
+/// On average one of this many stored values makes the store look at its size, whatever its size is.
 const LOOK_EVERY: u8 = 64;
 
 /// Bytes of finished functions that a session keeps in memory.
@@ -103,7 +103,7 @@ fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir())
 }
 
-/// Whether a name is made of so many hex digits, as keys are written.
+/// True if a name has `digits` hex digits, as keys are written.
 fn is_hex(name: &OsStr, digits: usize) -> bool {
     let name = name.as_encoded_bytes();
     name.len() == digits && name.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
@@ -267,7 +267,8 @@ mod tests {
             fs::File::options().append(true).open(&path).unwrap().set_modified(old).unwrap();
             foreign.push(path);
         };
-        // In a folder that is not of the store, in one of the store under another name, and behind a link to a folder.
+        // In a folder that is not of the store, in one of the store under another name, and in the target of
+        // a link to a folder.
         keep(folder.path().join("sources").join(&name));
         keep(folder.path().join("AB").join(&name));
         keep(folder.path().join("ab/notes.txt"));

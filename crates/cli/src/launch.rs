@@ -88,7 +88,7 @@ enum Argument {
 struct Contents {
     /// These bytes in the order of memory, two hexadecimal digits each.
     bytes_hex: Option<String>,
-    /// So many bytes, each of the value `fill`.
+    /// The count of bytes, each of the value `fill`.
     len: Option<u64>,
     /// The type of the elements.
     #[serde(rename = "type")]
@@ -96,7 +96,7 @@ struct Contents {
     /// The elements one by one.
     #[cfg_attr(test, schemars(with = "Option<Vec<schema::Number>>"))]
     values: Option<Vec<Json>>,
-    /// A byte beside `len`; a value and a count beside `type`.
+    /// A byte with `len`; a value and a count with `type`.
     #[cfg_attr(test, schemars(with = "Option<schema::ByteOrFill>"))]
     fill: Option<Json>,
     /// Numbers at equal distances.

@@ -1,6 +1,6 @@
 //! `oriole list`, and arguments that can be asked what they take: `--knob help`, `--debug-switch help`, `--after list`.
 //!
-//! It is here so that a list is the same wherever it is asked for. What is listed is known elsewhere.
+//! It is here so that a list is the same wherever it is asked for. The contents of lists are known elsewhere.
 
 use crate::outcome::{Outcome, print};
 use clap::ValueEnum;

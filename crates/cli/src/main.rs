@@ -31,7 +31,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use trace::Tracing;
 
-/// So that the linker finds them; nobody calls them by name.
+/// For the linker; no code calls them by name.
 #[cfg(all(target_arch = "x86_64", target_env = "musl"))]
 use oriole_memory_functions as _;
 

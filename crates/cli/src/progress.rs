@@ -1,7 +1,8 @@
-//! A line on the terminal about a compile that takes long: how many functions are done, and which one is at work longest.
+//! A line on the terminal about a compile that takes long: how many functions are done, and which one takes
+//! longest.
 //!
-//! It is here because only the program has a terminal. The compile knows nothing of it: another thread asks how far it is. Where
-//! there is no terminal, or so little text that nobody has to wait, there is no thread either.
+//! It is here because only the program has a terminal. The compile knows nothing of it: another thread asks
+//! for the progress. Without a terminal, or with too little text to wait for, there is no thread either.
 
 use crate::names;
 use crate::render;
@@ -10,14 +11,14 @@ use oriole_queries::Progress;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// What takes less is not spoken of.
+/// A compile that takes less has no line.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Between one look and the next.
 const STEP: Duration = Duration::from_millis(150);
 /// Bytes of text below which no compile takes as long as that.
 const SMALL: usize = 16 << 10;
 
-/// Does a compile of so many bytes of text; while it lasts the terminal tells how far it is.
+/// Runs a compile of `bytes` of text; meanwhile the terminal shows its progress.
 pub fn watched<T>(bytes: usize, compile: impl FnOnce(&Progress) -> T) -> T {
     let progress = Progress::default();
     if bytes < SMALL || !render::is_live() {

@@ -18,7 +18,7 @@ pub fn to_terminal(path: &str, text: &str, diagnostics: &[Diagnostic]) {
     eprint!("{}", oriole::rendered(path, text, &explained, style));
 }
 
-/// The diagnostic with names of sources behind those of symbols.
+/// The diagnostic with names of sources after those of symbols.
 fn explained(diagnostic: &Diagnostic) -> Diagnostic {
     let explain = |message: &mut Message| *message = Message::from(&*names::explained(&message.to_string()));
     let mut diagnostic = diagnostic.clone();

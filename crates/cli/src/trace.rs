@@ -253,7 +253,7 @@ fn processor_time(of: Of) -> Duration {
     Duration::new(time.tv_sec.try_into().unwrap_or_default(), time.tv_nsec.try_into().unwrap_or_default())
 }
 
-/// Where the system does not tell, time by the clock.
+/// Wall-clock time, where the system does not report CPU time.
 #[cfg(not(unix))]
 fn processor_time(_: Of) -> Duration {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();

@@ -1,4 +1,4 @@
-//! `oriole view`: a page about a file, for a browser. What is on it is `oriole-explore`'s.
+//! `oriole view`: a page about a file, for a browser. Its contents are `oriole-explore`'s.
 
 use crate::arguments::{Target, View};
 use crate::files::input;

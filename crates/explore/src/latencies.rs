@@ -1,6 +1,7 @@
 //! The latency table of a chip as text: units, result latencies and distances between instructions.
 //!
-//! It is here so that readers of a table and of the pairs that code depends on see the same lines. No number is known here.
+//! It is here so that readers of a table and of the pairs that code depends on see the same lines. It has no
+//! latencies of its own.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,7 @@
 //! The phases of the compiler as a list, and a function after one of them.
 //!
-//! It is here so that a reader of Ori sees the same marks in text and graph. What a phase does is known elsewhere.
+//! It is here so that a reader of Ori sees the same marks in text and graph. The effects of phases are known
+//! elsewhere.
 
 use std::fmt::Write as _;
 

@@ -276,7 +276,7 @@ mod tests {
     fn hostile_names_end() {
         let nested = format!("_Z{}", "N1a".repeat(1000));
         assert_eq!(readable(&nested), None);
-        // Each substitution doubles the text.
+        // Each substitution makes the text twice as long.
         let mut growing = String::from("_Z1fIJ1aEE");
         (0..40).for_each(|_| growing.push_str("S_IS_S_E"));
         let _ = readable(&growing);

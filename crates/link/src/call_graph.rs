@@ -1,6 +1,6 @@
 //! The call graph: recursive functions, and the kernels that reach each function.
 //!
-//! It knows names only. What is called, directly or through pointers, is for the caller to say.
+//! It knows names only. The caller supplies the calls, direct and through pointers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -47,7 +47,7 @@ fn argument_of(linking: Linking) -> &'static str {
     }
 }
 
-/// What a program of kernels that are laid out is completed by.
+/// The inputs that complete a program of kernels that are laid out.
 pub struct Program<'a> {
     /// Where the variables of the module are.
     pub layout: &'a ModuleSymbols,
@@ -136,8 +136,8 @@ fn close(open: &[OpenReference], start: u32, module: &mut Module) {
     }
 }
 
-/// What the code and the initial values of the module name and the module does not define. `declared` says what a name stands for that
-/// another file defines.
+/// The names in the code and the initial values of the module that it does not define. `declared` returns the
+/// meaning of a name that another file defines.
 pub fn undefined(
     module: &Module,
     data: &[ModuleVariable],
@@ -152,8 +152,9 @@ pub fn undefined(
     names.into_iter().filter_map(declared).collect()
 }
 
-/// What of it is undefined in a program whose own functions and shared memory are laid out: arrays whose size the launch gives are
-/// declared as what other files define is, and have places; and no linker compares prototypes.
+/// The undefined names that stay in a program whose own functions and shared memory are laid out: arrays
+/// whose size the launch gives are declared as what other files define is, and have places; and no linker
+/// compares prototypes.
 pub fn undefined_in_program(mut found: Vec<Undefined>) -> Vec<Undefined> {
     found.retain(|other| other.kind != UndefinedKind::Shared);
     found.iter_mut().for_each(|other| other.prototype.clear());

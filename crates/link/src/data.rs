@@ -123,7 +123,7 @@ impl KnownAddresses<'_> {
     }
 }
 
-/// What the loader completes of an initial value.
+/// The pointers of an initial value that the loader completes.
 fn pointers(
     variable: &str,
     initial: &InitialValue,

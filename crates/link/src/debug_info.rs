@@ -1,4 +1,4 @@
-//! What debuggers read of a module: line tables, and the debug sections of its text with their names found.
+//! The debug info of a module: line tables, and the debug sections of its text with their names resolved.
 //!
 //! It comes after code and images, so that neither depends on the number of a line or on a name that only debuggers use.
 

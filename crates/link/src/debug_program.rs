@@ -28,7 +28,7 @@ use headers::HeaderPlaces;
 use launches::{Ends, Launches};
 use shared::{OwnShared, SharedPlaces, place_shared};
 
-/// What a table of constants is aligned to.
+/// Alignment of a table of constants.
 const TABLE_ALIGNMENT: u64 = 8;
 
 /// The facts by which a program is linked, in addition to its code.
@@ -41,7 +41,7 @@ pub struct Program<'a> {
     pub layout: &'a ModuleSymbols,
     /// Their values.
     pub data: &'a [ModuleVariable],
-    /// What debug sections leave open.
+    /// Names that debug sections leave open.
     pub open: &'a [OpenReference],
 }
 
@@ -151,7 +151,7 @@ struct Places {
 }
 
 impl Places {
-    /// Writes into a section of code what is known of its addresses. What the loader completes stays as it is.
+    /// Writes the known addresses into a section of code. Fields that the loader completes stay as they are.
     fn complete(&self, words: WordShape, at: usize, image: &mut KernelImage) {
         for mut relocation in std::mem::take(&mut image.relocations) {
             // Only what knows of a table of functions adds something to an address that is called.

@@ -20,8 +20,7 @@ pub enum ImageError {
     SharedTooLarge(u64, u64),
     /// Code that a linker is to complete names something in a way that no relocation of the chip is for.
     NoRelocation(String),
-    /// Code takes the address of a variable that comes after so many others that the table of addresses has no place
-    /// for it.
+    /// Code takes the address of a variable whose index is too large for the table of addresses.
     TooManySlots(String),
     /// The jump tables and numbers of a kernel need this many bytes of a constant bank, more than it has.
     TablesTooLarge(u64),
@@ -77,9 +76,9 @@ impl ImageError {
 /// Why a module cannot be linked.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LinkError {
-    /// What kind of failure it is.
+    /// Kind of failure.
     pub code: Code,
-    /// What is missing or wrong.
+    /// Text of the failure.
     pub message: String,
 }
 

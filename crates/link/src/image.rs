@@ -84,7 +84,7 @@ pub fn section_image<'a>(
     symbols: &ModuleSymbols,
     find: &dyn Fn(&str) -> Option<&'a LinkedFunction>,
 ) -> Result<KernelImage, ImageError> {
-    // What stands at the entry of kernels is for those alone.
+    // The entry words of kernels are for those alone.
     let entry = if kind == CodeKind::Kernel { target.container.entry } else { &[] };
     let members = closure(target.words, entry, name, symbols, find)?;
     let (constant2, table_offsets) = tables(target.words, &members, symbols)?;
@@ -127,7 +127,7 @@ pub fn section_image<'a>(
     Ok(image)
 }
 
-/// What the calling convention says that a function keeps for its caller.
+/// The registers that the calling convention makes a function preserve.
 pub fn callee_saved() -> CalleeSaved {
     let (general, first_uniform) =
         (oriole_regalloc::abi::saved().words(), oriole_regalloc::abi::FIRST_SAVED_UNIFORM);

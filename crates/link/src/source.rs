@@ -1,4 +1,4 @@
-//! What only the source says of a kernel or function: parameters, bounds, prototypes, tensor memory.
+//! Facts about a kernel or function that only the source has: parameters, bounds, prototypes, tensor memory.
 //!
 //! It is apart from the images because nothing of it depends on code. No address and no size of code may enter.
 
@@ -25,7 +25,7 @@ pub fn describe(body: &Body, chip: Chip, image: &mut KernelImage) {
     image.reconfigures_registers = directives.tell_registers() && body.statements.iter().any(changes);
     image.tensor_memory = tensor_memory(body);
     if image.reconfigures_registers {
-        // What the bounds allow, which may be more than a thread starts with.
+        // The count that the bounds allow, which may be more than a thread starts with.
         let all = u16::from(chip.register_files().general.count);
         image.max_registers = oriole_lower::register_cap(body, chip).filter(|&cap| cap < all);
     }
@@ -68,7 +68,7 @@ fn describe_parameters(body: &Body, image: &mut KernelImage) {
     }
 }
 
-/// What the source says of tensor memory.
+/// Use of tensor memory in the source.
 fn tensor_memory(body: &Body) -> TensorMemory {
     let mut found = TensorMemory::default();
     for statement in &body.statements {
@@ -87,7 +87,7 @@ fn tensor_memory(body: &Body) -> TensorMemory {
     found
 }
 
-/// What a function gives and takes, as linkers compare it.
+/// Results and parameters of a function, as linkers compare them.
 pub fn prototype(results: &[Parameter], parameters: &[Parameter]) -> String {
     let mut text = String::from(if results.is_empty() { "#v" } else { "#" });
     for parameter in results.iter().chain(parameters) {
@@ -101,7 +101,7 @@ pub fn prototype(results: &[Parameter], parameters: &[Parameter]) -> String {
     text
 }
 
-/// What a body calls through pointers gives and takes, one for each call.
+/// Prototypes of the calls through pointers of a body, one for each call.
 pub fn pointed_prototypes(body: &Body) -> Vec<String> {
     let calls = body.statements.iter().filter_map(|statement| match statement {
         Statement::Instruction(i) if i.opcode == Opcode::Call => {

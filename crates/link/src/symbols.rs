@@ -1,4 +1,4 @@
-//! What the names of a module mean to code: variables with their places, functions with their numbers.
+//! Meaning of the names of a module to code: variables with their places, functions with their numbers.
 //!
 //! It is plain data, so that a query can hand a kernel just the entries that it names. No place in a file may enter.
 
@@ -28,7 +28,7 @@ pub enum VariableSpace {
     Global(usize),
 }
 
-/// What the names of the module mean to a kernel.
+/// Meaning of the names of the module to a kernel.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ModuleSymbols {
     /// Module variables in order of declaration.
@@ -42,7 +42,7 @@ pub struct ModuleSymbols {
     /// Functions that a pointer may name, in order of declaration: all of the module whose address is taken, whether by
     /// code or by an initial value. See [`function_value`].
     pub functions: Vec<String>,
-    /// What the other names of functions (`.alias`) stand for.
+    /// The functions that other names (`.alias`) stand for.
     pub aliases: BTreeMap<String, String>,
     /// The kernels among the functions whose addresses code takes.
     pub kernels: BTreeSet<String>,

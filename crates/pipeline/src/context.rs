@@ -1,4 +1,5 @@
-//! What a run of phases may know beside the function: the target, options of each group, a cancellation hook.
+//! Inputs of a run of phases in addition to the function: the target, options of each group, a cancellation
+//! hook.
 
 use crate::Target;
 use oriole_options::{
@@ -37,7 +38,7 @@ impl Settings {
     }
 }
 
-/// What the driver of a group is given.
+/// Inputs of the driver of a group.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The chip and all that is known of it.

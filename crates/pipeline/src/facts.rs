@@ -1,9 +1,10 @@
-//! What is worth telling of a compiled function: for each word where it stems from, how long it waits and why; for each
-//! statement how many registers are live; where the registers of the source live, what was spilled, where the peak is.
+//! Facts about a compiled function for reports: for each word where it stems from, how long it waits and why;
+//! for each statement how many registers are live; where the registers of the source live, what was spilled,
+//! where the peak is.
 //!
-//! It is here because editors and reports ask the same questions, and the answers lie in two stages: allocation knows
-//! values and their sources, the finished code knows control words. It only reads; nothing of it enters the code. Places
-//! are ordinals of statements, so that moving text leaves the facts equal.
+//! It is here because editors and reports ask the same questions, and the answers are in two stages:
+//! allocation knows values and their sources, the finished code knows control words. It only reads; nothing
+//! of it enters the code. Places are ordinals of statements, so that moving text leaves the facts equal.
 
 use crate::Allocated;
 use crate::Target;
@@ -17,7 +18,7 @@ use typed_index_collections::{TiSlice, TiVec, ti_vec};
 /// Trips that a loop is taken to make, for estimates of cycles.
 const TRIPS: u64 = 10;
 
-/// How often a word in so many loops is taken to run.
+/// Assumed executions of a word in this many nested loops.
 pub fn weight(loop_depth: u8) -> u64 {
     TRIPS.saturating_pow(u32::from(loop_depth.min(6)))
 }
@@ -59,7 +60,7 @@ pub struct Word {
     pub statement: u32,
     /// Cycles until the next word may issue.
     pub stall: u8,
-    /// Loops that it lies in.
+    /// Count of loops around it.
     pub loop_depth: u8,
     /// Why it waits; empty if it does not.
     pub waits: Vec<Wait>,
@@ -122,7 +123,7 @@ pub struct Peak {
     pub temporaries: u32,
 }
 
-/// What is known of a compiled function.
+/// Facts about a compiled function.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct FunctionFacts {
     /// The words in layout order.
@@ -190,7 +191,7 @@ fn origin(function: &Function, value: Value) -> Origin {
     }
 }
 
-/// Notes each access of a spill slot. The registers that a function saves for its caller lie behind the slots.
+/// Notes each access of a spill slot. The registers that a function saves for its caller are after the slots.
 fn spills(allocated: &Allocated, facts: &mut FunctionFacts) {
     let Allocated { function, assignment } = allocated;
     let slots = assignment.spill_base..assignment.spill_base + assignment.spill_bytes;
@@ -311,7 +312,7 @@ fn pressure(allocated: &Allocated, facts: &mut FunctionFacts) {
     facts.live = at.into_iter().collect();
 }
 
-/// What is live at a statement, where it is most.
+/// The live values of a statement, where they are most.
 pub fn live_set(allocated: &Allocated, statement: u32) -> Peak {
     let mut highest = Peak { statement, ..Peak::default() };
     walk(allocated, |walk, live, instruction| {

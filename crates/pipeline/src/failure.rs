@@ -11,7 +11,7 @@ pub enum Failure {
     Internal {
         /// Phase or stage.
         phase: &'static str,
-        /// What it found.
+        /// Its message.
         message: String,
     },
 }

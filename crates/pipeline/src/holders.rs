@@ -44,7 +44,7 @@ const FILES: [HolderFile; 4] =
 /// Registers of a file, at most.
 const FILE_SIZE: usize = 256;
 
-/// What each register holds: a PTX register's number and component.
+/// Contents of each register: a PTX register's number and component.
 type Holding = Vec<Option<(u32, u8)>>;
 
 fn index(file: File, number: u8) -> Option<usize> {
@@ -58,7 +58,7 @@ fn index(file: File, number: u8) -> Option<usize> {
     Some(file * FILE_SIZE + usize::from(number))
 }
 
-/// What an instruction leaves in registers.
+/// Effect of an instruction on the contents of registers.
 fn pass(allocated: &Allocated, instruction: &Instruction, holding: &mut Holding) {
     if let Some(call) = &instruction.call {
         for (number, held) in holding[..FILE_SIZE].iter_mut().enumerate() {
@@ -83,7 +83,7 @@ fn pass(allocated: &Allocated, instruction: &Instruction, holding: &mut Holding)
         }
     });
     for &(_, source) in written.iter().filter(|(_, source)| source.is_some()) {
-        // What held it before holds an older value.
+        // The registers that held it before have an older value.
         holding.iter_mut().filter(|held| **held == source).for_each(|held| *held = None);
     }
     let copied = copied_from(allocated, instruction);
@@ -103,7 +103,7 @@ fn copied_from(allocated: &Allocated, instruction: &Instruction) -> Option<usize
     index(allocated.function.file(value), number)
 }
 
-/// What registers hold at the start of each block, whatever the way there; `None` where there is none.
+/// Contents of registers at the start of each block, whatever the way there; `None` where there is none.
 fn at_starts(allocated: &Allocated) -> Vec<Option<Holding>> {
     let function = &allocated.function;
     let mut starts: Vec<Option<Holding>> = vec![None; function.blocks.len()];

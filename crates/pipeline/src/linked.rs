@@ -11,7 +11,7 @@ use typed_index_collections::TiVec;
 pub struct LinkedFunction {
     /// Words, symbolic places and facts.
     pub encoded: EncodedFunction,
-    /// What its symbols name.
+    /// Names of its symbols.
     pub symbols: TiVec<SymbolId, oriole_ori::SymbolRef>,
     /// Jump tables and literals.
     pub tables: Vec<Table>,
@@ -27,7 +27,7 @@ pub struct LinkedFunction {
     pub local_offsets: Vec<u32>,
     /// Where registers of the PTX are, of a function for debuggers.
     pub held: Vec<crate::holders::Held>,
-    /// What of its frame is true where, of a function for debuggers.
+    /// Unwind rows of its frame, of a function for debuggers.
     pub frame_rows: Vec<crate::unwinding::Row>,
     /// Bytes that all instructions that spill a register store, each counted once.
     pub spill_stores: u32,

@@ -58,7 +58,7 @@ impl Group {
     }
 }
 
-/// What does the work of a phase.
+/// Implementation of a phase.
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
     /// A pass over the function.
@@ -67,7 +67,7 @@ pub enum Work {
     Verify,
     /// The profile of the function; nothing changes.
     Profile,
-    /// A stage behind Ori, or a part of one: which function, and the debug switch that turns it off.
+    /// A stage after Ori, or a part of one: which function, and the debug switch that turns it off.
     Stage(&'static str, Option<&'static str>),
     /// There is no code at this place: the work is done by another phase or stage, which is named.
     By(&'static str),
@@ -88,19 +88,19 @@ pub struct Phase {
     pub group: Group,
     /// The lowest optimization level at which it acts.
     pub level: u8,
-    /// What does its work.
+    /// Its implementation.
     pub work: Work,
-    /// What it does.
+    /// Its description.
     pub doc: &'static str,
 }
 
-/// The span of a phase that a stage behind Ori does, by its name.
+/// The span of a phase that a stage after Ori implements, by its name.
 pub(crate) fn span(name: &str) -> Option<tracing::span::EnteredSpan> {
     find(name).map(Phase::span)
 }
 
 impl Phase {
-    /// The span of its work, for who times or traces a compile.
+    /// The span of its work, for timing and traces.
     pub(crate) fn span(&self) -> tracing::span::EnteredSpan {
         tracing::debug_span!("phase", name = self.name, number = u64::from(self.number)).entered()
     }
@@ -114,7 +114,7 @@ impl Phase {
         }
     }
 
-    /// What is done of it, in words.
+    /// State of its implementation, in words.
     pub fn state(&self) -> String {
         match self.work {
             Work::Pass(_) | Work::Verify | Work::Profile | Work::Stage(..) => "done".to_owned(),

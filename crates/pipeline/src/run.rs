@@ -37,7 +37,8 @@ pub fn run_part(last: &Phase, function: Function, context: &Context) -> Result<F
     Ok(progress.function)
 }
 
-/// Runs a group and shows the function after each phase that acts on it. What is shown inside of a group is not canonical.
+/// Runs a group and shows the function after each phase that acts on it. Functions shown inside of a group
+/// are not canonical.
 ///
 /// # Errors
 /// As [`run`].

@@ -17,22 +17,23 @@ use oriole_regalloc::AllocateError;
 use oriole_schedule::{KnownBlocks, Throughput};
 use std::rc::Rc;
 
-/// How often a function is ordered for a number of registers, each time for fewer by what the allocation lacked.
+/// Tries to schedule a function for a number of registers, each for fewer by what the allocation lacked.
 const TRIES: usize = 3;
 
-/// The same to let an SM hold one block more where no matrices are multiplied: it is less that is won.
+/// Tries to let an SM hold one block more where no matrices are multiplied: the gain is smaller.
 const TRIES_WITHOUT_PRODUCTS: usize = 2;
 
-/// So many permille more instructions one block more on each SM may cost.
+/// The most additional instructions, in permille, that one more block on each SM may cost.
 const MOST_GROWTH: usize = 30;
 
-/// The same where instructions are issued without a pause, as far as is known.
+/// The most additional instructions where instructions are issued without a pause, as far as is known.
 const MOST_GROWTH_OF_ISSUE: usize = 20;
 
 /// The most registers fewer from one try to the next for a function that needs the frame.
 const MOST_FEWER: u32 = 4;
 
-/// So many permille more blocks make up for a permille more instructions: what is added waits for less, but takes its time too.
+/// More blocks, in permille, that make up for a permille more instructions: added instructions wait for less,
+/// but take issue slots too.
 const BLOCKS_BEHIND_GROWTH: u64 = 8;
 
 /// Raw Ori of a body: what lowering gives, before any phase.
@@ -101,7 +102,7 @@ fn allocate_kept(function: Function, context: &Context) -> Result<Allocated, All
     Ok(if frame_accesses(&between) < frame_accesses(&beside) { between } else { beside })
 }
 
-/// Schedules and allocates in one way. What is found out about blocks is kept if the same is done `again` in another way.
+/// Schedules and allocates in one way. Facts about blocks are kept for scheduling `again` in another way.
 fn allocate_as(
     mut function: Function,
     options: &OrderOptions,
@@ -172,12 +173,12 @@ fn not_allocated(error: AllocateError) -> Failure {
     }
 }
 
-/// Allocates a function whose instructions are in order.
+/// Allocates a function that is scheduled.
 fn allocate_ordered(function: Function, context: &Context) -> Result<Allocated, AllocateError> {
     allocate_ordered_within(function, None, context)
 }
 
-/// The same within a limit beside that of the options, if there is one.
+/// Allocates a scheduled function within this limit, if there is one, and that of the options.
 fn allocate_ordered_within(
     function: Function,
     limit: Option<u16>,
@@ -185,7 +186,7 @@ fn allocate_ordered_within(
 ) -> Result<Allocated, AllocateError> {
     let _span = span("AdvancedPhaseAllocReg");
     let asked = context.settings.allocate.limit;
-    // What does not fit into fewer registers is tried otherwise.
+    // A function that does not fit into fewer registers is tried otherwise.
     let frameless = limit.is_some();
     let limit = limit.map(|limit| asked.map_or(limit, |asked| asked.min(limit))).or(asked);
     let options = AllocateOptions { limit, frameless, ..context.settings.allocate };
@@ -193,8 +194,9 @@ fn allocate_ordered_within(
     Ok(Allocated { function, assignment })
 }
 
-/// Orders instructions; what does not fit into registers even so is made again behind the places of the highest pressure where
-/// that is cheap, and ordered once more. Gives whether they fitted in the first order.
+/// Schedules instructions; values that do not fit into registers even so are rematerialized after the places
+/// of the highest pressure where that is cheap, and the function is scheduled once more. Returns true if they
+/// fitted in the first schedule.
 fn order(
     function: &mut Function,
     options: &OrderOptions,
@@ -213,8 +215,8 @@ fn order(
     false
 }
 
-/// Orders and allocates a function within so many registers, if they suffice without the frame and an SM is no slower with them.
-/// `first` is the allocation with an order for all registers, with its throughput.
+/// Schedules and allocates a function within `limit` registers, if they suffice without the frame and an SM
+/// is no slower with them. `first` is the allocation with a schedule for all registers, with its throughput.
 fn allocate_within(
     function: &Function,
     (first, throughput): (&Allocated, &Throughput),
@@ -229,7 +231,8 @@ fn allocate_within(
     for _ in 0..tries {
         let options = OrderOptions { limit: Some(budget), ..*options };
         let mut tried = function.clone();
-        // What is short by the count of values may still do: registers are kept back for tuples, which may all have their place.
+        // A function that is short by the count of values may still do: registers are kept back for tuples,
+        // which may all have their place.
         order(&mut tried, &options, Some(known), context);
         let cycles = known.time();
         let fewer = Throughput::new(&context.target.schedule(), &tried, limit, cycles);
@@ -256,15 +259,15 @@ fn allocate_within(
             return None;
         }
         least = lacking;
-        // What allocation loses to tuples is known only now.
+        // The registers that allocation loses to tuples are known only now.
         budget = budget.checked_sub(lacking.min(MOST_FEWER) as u16)?;
     }
     None
 }
 
-/// Allocates a function whose `first` allocation needs the frame again, ordered and with values made again for as many registers
-/// fewer as it lacked: what allocation loses to tuples is known only now. Gives the allocation that reaches into the
-/// frame least.
+/// Allocates a function whose `first` allocation needs the frame again, scheduled and rematerialized for as
+/// many registers fewer as it lacked: the registers that allocation loses to tuples are known only now.
+/// Returns the allocation with the fewest frame accesses.
 fn with_less_frame(
     function: &Function,
     first: Allocated,
@@ -371,7 +374,7 @@ pub fn finish(machine: MachineFunction, context: &Context) -> Result<MachineFunc
         .map_err(|error| Failure::internal("AdvancedScoreboardsAndOpexes", error))
 }
 
-/// Encodes: phase 122. Beside the words it gives what layout must know of the function.
+/// Encodes: phase 122. In addition to the words it returns what layout must know of the function.
 ///
 /// # Errors
 /// An instruction that has no encoding.

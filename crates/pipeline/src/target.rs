@@ -20,7 +20,7 @@ pub type SelectionTree = Tree<Template>;
 pub struct Target {
     /// The chip with its feature set.
     pub chip: Chip,
-    /// What it can hold.
+    /// Its limits.
     pub limits: Limits,
     /// The layout of its constant bank 0.
     pub bank: &'static ConstantBank,
@@ -28,7 +28,7 @@ pub struct Target {
     pub registers: &'static RegisterFiles,
     /// The shape of its instruction words.
     pub words: WordShape,
-    /// How a file for it is built, with the padding behind the code.
+    /// How a file for it is built, with the padding after the code.
     pub container: Rules,
     /// The encoded forms.
     pub forms: &'static Table,
@@ -53,12 +53,12 @@ impl fmt::Debug for Target {
     }
 }
 
-/// What is missing for a chip that no code can be made for.
+/// The gap that keeps a chip from being compiled for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TargetError {
     /// The chip.
     pub chip: Chip,
-    /// What there is not.
+    /// The missing part.
     pub missing: String,
 }
 
@@ -104,7 +104,7 @@ impl Target {
         })
     }
 
-    /// What the scheduler needs of it.
+    /// Tables of the scheduler.
     pub fn schedule(&self) -> oriole_schedule::Tables {
         oriole_schedule::Tables {
             limits: self.limits,
@@ -118,7 +118,7 @@ impl Target {
         }
     }
 
-    /// What selection needs of it.
+    /// Tables of selection.
     pub fn isel(&self) -> oriole_isel::Tables {
         oriole_isel::Tables { forms: self.forms, tree: self.selection, latency: self.latency }
     }

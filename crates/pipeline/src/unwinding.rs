@@ -1,5 +1,5 @@
-//! Where functions keep what their callers have in registers, from where to where in the finished code, and what names their
-//! frames. Debuggers go from a function to its caller by it.
+//! Saved registers of functions, from where to where in the finished code, and the registers that point to
+//! their frames. Debuggers unwind from a function to its caller by it.
 //!
 //! It is here because two stages know the answer: expansion saves registers and the allocator moves the return address like any
 //! value, the finished code knows where its instructions stand. It looks at what instructions do with the values that a function
@@ -18,14 +18,14 @@ use std::collections::BTreeMap;
 pub struct Row {
     /// Index of the first word before which it is true.
     pub at: u32,
-    /// What is true.
+    /// The rule.
     pub rule: Rule,
 }
 
 /// Where the frame ends, which is its address for debuggers, or where the caller's value of a register is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Rule {
-    /// The frame ends so many bytes behind what the register points to.
+    /// The frame ends `bytes` after the address in `register`.
     Frame {
         /// The register.
         register: u8,
@@ -46,7 +46,7 @@ pub enum Rule {
 pub enum Place {
     /// In its register.
     Same,
-    /// In the frame, so many bytes before its end.
+    /// In the frame, this many bytes before its end.
     Frame(u32),
     /// In another register.
     Register(u8),
@@ -57,16 +57,17 @@ pub enum Place {
 const REGISTERS: usize = 256;
 const WORD: i32 = 4;
 
-/// What is known at a place of the code.
+/// State of frame and registers at a place of the code.
 #[derive(Clone, PartialEq, Eq)]
 struct State {
-    /// What names the frame, and the bytes from there to its end.
+    /// The register that points to the frame, and the bytes from there to its end.
     frame: (u8, i32),
     /// The end of the frame is where the caller's stack pointer was: it is not where a frame was aligned.
     ends_at_caller: bool,
     /// For each register the one whose value at the entry it holds.
     registers: [Option<u8>; REGISTERS],
-    /// The same of words of the frame, by their offsets from its end.
+    /// For each word of the frame, by its offset from the end, the register whose value at the entry it
+    /// holds.
     slots: BTreeMap<i32, u8>,
 }
 
@@ -137,7 +138,7 @@ impl Code<'_> {
         (self.register(value)? == base).then(|| address.offset - bytes)
     }
 
-    /// What an instruction leaves.
+    /// Effect of an instruction on the state.
     fn pass(&self, instruction: &Instruction, state: &mut State) {
         if let Some(call) = &instruction.call {
             for (number, held) in state.registers.iter_mut().enumerate() {
@@ -189,7 +190,7 @@ impl Code<'_> {
         }
     }
 
-    /// What names the frame behind an instruction.
+    /// The frame register after an instruction.
     fn move_frame(&self, instruction: &Instruction, op: Option<Op>, written: &[u8], state: &mut State) {
         let (base, bytes) = state.frame;
         let copied = match instruction.sources.first().map(|source| self.source(source)).as_deref() {
@@ -211,12 +212,12 @@ impl Code<'_> {
             }
             _ if base != STACK_POINTER || !written.contains(&STACK_POINTER) => return,
             ([STACK_POINTER], Some(Op::IADD3)) => (base, bytes - addend.unwrap_or_default()),
-            // It is aligned, and how many bytes that takes nobody knows before: the frame is as large as it may be.
+            // It is aligned by an unknown number of bytes: the frame is as large as it may be.
             ([STACK_POINTER], Some(Op::LOP3)) => {
                 ends_at_caller = false;
                 (base, self.0.assignment.frame_bytes as i32)
             }
-            // A kernel is told where the stack begins, and a function has back what its caller had.
+            // A kernel gets the start of the stack, and a function has its caller's stack pointer again.
             _ => {
                 ends_at_caller = true;
                 (base, 0)
@@ -225,7 +226,7 @@ impl Code<'_> {
         state.ends_at_caller = ends_at_caller;
     }
 
-    /// What is known at the start of each block, whatever the way there; `None` where there is none.
+    /// State at the start of each block, whatever the way there; `None` where there is none.
     fn at_starts(&self) -> Vec<Option<State>> {
         let function = &self.0.function;
         let mut starts: Vec<Option<State>> = vec![None; function.blocks.len()];
@@ -256,7 +257,7 @@ impl Code<'_> {
     }
 }
 
-/// What of a frame is true where, by place.
+/// Unwind rows of a function, by place.
 pub fn rows(allocated: &Allocated, finished: &MachineFunction) -> Vec<Row> {
     let function = &allocated.function;
     let code = Code(allocated);

@@ -12,19 +12,20 @@ use oriole_syntax::ast::Item;
 
 use crate::{configuration, files};
 
-/// What is made of a file, as far as its diagnostics hang on it.
+/// The output for a file, as far as its diagnostics depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Output {
-    /// What the driver loads; blocks declare at most this many bytes of shared memory.
+    /// A file that the driver loads; blocks declare at most this many bytes of shared memory.
     Loaded(u32),
-    /// The same, in which a linker may define what is missing.
+    /// A file that the driver loads, in which a linker may define missing names.
     Extensible(u32),
-    /// What is linked: other files may define what is missing, and the linker sees how much shared memory there is in all.
+    /// A file for a linker: other files may define missing names, and the linker sees the total of shared
+    /// memory.
     Linked,
 }
 
 impl Output {
-    /// What a configuration makes.
+    /// The output of a configuration.
     pub(crate) fn of(db: &dyn Db, file: SourceFile, config: Config) -> Output {
         let limit = || match configuration::chip_info(db, config).limits() {
             Some(limits) => limits.static_shared_per_block,
@@ -65,7 +66,7 @@ pub(crate) fn unit_diagnostics<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) ->
             found
         }
         UnitKind::Header | UnitKind::DebugSection | UnitKind::Trailer | UnitKind::Broken => {
-            // What is declared there all the same is judged like everything else.
+            // Declarations there are checked all the same.
             let parse = files::function_tree(db, unit);
             let declared = files::declared(db, unit);
             let mut found = if declared.iter().any(|one| matches!(one, Declared::Function { .. })) {
@@ -110,12 +111,12 @@ pub fn order_check(db: &dyn Db, file: SourceFile) -> Vec<EarlyUse> {
     oriole_hir::order_check(&all_declared(db, file), &outlines(db, file))
 }
 
-/// What only the whole module shows, but for the order of functions.
+/// Diagnostics that need the whole module, but not the order of functions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ModuleDiagnostics {
     /// Each with the ordinal of its unit, spans relative to it.
     pub found: Vec<(usize, Diagnostic)>,
-    /// What a chip has to have, or it is another diagnostic.
+    /// Needs that a chip must meet, or else they are diagnostics.
     pub shared: Vec<SharedNeed>,
 }
 

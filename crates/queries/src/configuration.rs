@@ -79,8 +79,8 @@ pub fn lower_options(db: &dyn Db, config: Config) -> LowerOptions {
     config.lower(db)
 }
 
-/// What lowering may know of a module: debug builds have their functions in sections of their own at level 0, and the header is
-/// read at no other level.
+/// The facts about a module that lowering may read: debug builds have their functions in sections of their
+/// own at level 0, and the header is read at no other level.
 pub(crate) fn lowering(db: &dyn Db, file: SourceFile, config: Config) -> LowerOptions {
     let options = lower_options(db, config);
     let debug = || options.unoptimized && files::header_answer(db, file, HeaderQuestion::Debug);

@@ -39,8 +39,8 @@ pub fn kernel_lines<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Confi
     Ok(triomphe::Arc::new(KernelLines::new(words, members)))
 }
 
-/// Where a kernel or function has what debug sections name: labels, local variables, parameters. Asked for only of modules for
-/// debuggers.
+/// Places in a kernel or function that debug sections name: labels, local variables, parameters. Only for
+/// debug builds.
 #[query(returns(ref), heap_size = weight::places)]
 pub fn code_places<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<CodePlaces> {
     let body = files::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
@@ -108,7 +108,7 @@ fn lined_code<'db>(
 /// The places of sections of code by their names, and the names of variables of the module and of shared memory.
 type Named<'db> = (Vec<(&'db str, triomphe::Arc<CodePlaces>)>, Vec<&'db str>);
 
-/// What debug sections may name.
+/// Names that debug sections may use.
 fn named<'db>(
     db: &'db dyn Db,
     file: SourceFile,

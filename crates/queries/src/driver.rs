@@ -1,4 +1,4 @@
-//! What a program asks: all diagnostics about a file, and the container, in parallel over functions.
+//! The entry points of programs: all diagnostics about a file, and the container, in parallel over functions.
 //!
 //! It is here so that program, editor and tests ask the same questions. Functions here are no queries: they may read places.
 
@@ -32,11 +32,11 @@ fn leave_open(diagnostic: &mut Diagnostic) {
     }
 }
 
-/// Whether a file uses functions that it does not define. What is shown of its code is what a linker gets then, since
+/// True if a file uses functions that it does not define. Its code is then shown as a linker gets it, since
 /// no whole program can be made of it.
 pub fn leaves_open(db: &dyn Db, file: SourceFile) -> bool {
     let units = files::split_file(db, file).iter();
-    // Nearly every file has none, and that is told without a look at bodies.
+    // Nearly every file has none, which needs no look at bodies.
     let mut open = units.map(|&unit| files::declared(db, unit).iter().any(oriole_hir::is_open));
     open.any(|open| open)
         && checks::module_diagnostics(db, file)
@@ -45,8 +45,8 @@ pub fn leaves_open(db: &dyn Db, file: SourceFile) -> bool {
             .any(|(_, found)| found.code == Code::UnresolvedExternal)
 }
 
-/// The same for the chip of a configuration: how much shared memory there is says the chip, and whether the module may be
-/// compiled for it is said too.
+/// All diagnostics for the chip of a configuration: its limit of shared memory, and whether the module may be
+/// compiled for it.
 pub fn diagnostics_for(db: &dyn Db, file: SourceFile, config: Config) -> Vec<Diagnostic> {
     let output = Output::of(db, file, config);
     let mut found = in_file_order(db, file, checks::diagnostics_by_unit(db, file, output.shared_limit()));
@@ -235,13 +235,13 @@ fn dropped_grants(db: &Database, file: SourceFile, config: Config) -> Vec<(usize
     found
 }
 
-/// What is wrong with a file before anything of it is compiled.
+/// The diagnostics of a file before anything of it is compiled.
 pub(crate) fn checked(db: &Database, file: SourceFile, config: Config, threads: usize) -> Vec<Diagnostic> {
     check_each(db, file, threads);
     let output = Output::of(db, file, config);
     let mut found = diagnostics_for(db, file, config);
     if !matches!(output, Output::Loaded(_)) {
-        // Who asks for something to be linked knows that.
+        // A request for output to be linked implies them.
         found.retain(|diagnostic| diagnostic.code != Code::UnresolvedExternal);
     }
     found.extend(stand_in_diagnostic(db, file, config));
@@ -279,7 +279,7 @@ pub fn target_chip(db: &dyn Db, file: SourceFile) -> Chip {
     exact.or_else(replaces).unwrap_or(Chip::DEFAULT)
 }
 
-/// What is to be told where a file asks for a chip that is too old for any code, and [`target_chip`] replaces it.
+/// The diagnostic of a file for a chip that is too old for any code, which [`target_chip`] replaces.
 pub fn replaced_target(db: &dyn Db, file: SourceFile) -> Option<Diagnostic> {
     let target = files::module_header(db, file).target?;
     if target.as_chip().is_some() {
@@ -290,7 +290,8 @@ pub fn replaced_target(db: &dyn Db, file: SourceFile) -> Option<Diagnostic> {
     Some(at_start(Code::ReplacedTarget, message).with_help("`--arch` says which chip to compile for"))
 }
 
-/// Whose tables stand in for those of the chip that was asked for, unless the file names it too and was told so.
+/// The diagnostic for a chip whose tables are those of another, unless the file names that chip and has a
+/// diagnostic already.
 pub fn stand_in_diagnostic(db: &dyn Db, file: SourceFile, config: Config) -> Option<Diagnostic> {
     let chip = configuration::chip_info(db, config);
     if files::module_header(db, file).chip() == Some(chip) {
@@ -322,7 +323,7 @@ pub fn target_diagnostics(db: &dyn Db, file: SourceFile, config: Config) -> Opti
     Some(at_start(Code::TargetMismatch, message))
 }
 
-/// What debuggers will miss: there is nothing for them in optimized code.
+/// The diagnostic about debug info that optimized code does not have.
 pub fn optimized_diagnostic(db: &dyn Db, file: SourceFile, config: Config) -> Option<Diagnostic> {
     let options = configuration::debug_options(db, config);
     let asks = !options.suppressed && (options.full || files::module_header(db, file).debug);

@@ -8,7 +8,7 @@ use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_hir::SourceMap;
 use triomphe::Arc;
 
-/// What a stage gives: its result, or why there is none.
+/// The result of a stage, or why there is none.
 pub type Staged<T> = Result<Arc<T>, Failed>;
 
 /// A table that the program was built with, or that is made once for the process. Two are equal if they are the same one.
@@ -46,25 +46,25 @@ pub enum Failed {
     Diagnosed,
     /// A stage cannot go on.
     Stage {
-        /// What kind of failure it is.
+        /// Kind of failure.
         code: Code,
         /// Ordinal of the instruction that it is about.
         statement: Option<u32>,
-        /// What is missing or wrong.
+        /// Text of the failure.
         message: String,
     },
     /// Statements of the function cannot be compiled.
     Refused(Vec<Refusal>),
 }
 
-/// What cannot be compiled, and where it is first.
+/// A failure, and where it is first.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Refusal {
-    /// What kind of failure it is.
+    /// Kind of failure.
     pub code: Code,
     /// Ordinal of the first instruction that it is about; the whole function if there is none.
     pub statement: Option<u32>,
-    /// What is missing or wrong.
+    /// Text of the failure.
     pub message: String,
     /// How many instructions it is about.
     pub count: u32,
@@ -80,7 +80,7 @@ impl Failed {
         }
     }
 
-    /// What cannot be compiled, one by one; nothing if the text's own diagnostics say it.
+    /// The failures one by one; nothing if the text's own diagnostics report them.
     pub fn refusals(&self) -> Vec<Refusal> {
         match self {
             Failed::Diagnosed => Vec::new(),

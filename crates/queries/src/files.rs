@@ -72,7 +72,7 @@ pub fn index(db: &dyn Db, file: SourceFile) -> Index<'_> {
     for &unit in split_file(db, file) {
         let own = unit.name(db).clone();
         let names: Vec<(Arc<str>, Strength)> = match unit.kind(db) {
-            // What is written where a header, a section or nothing is expected may declare variables all the same.
+            // Text in the place of a header, a section or nothing may declare variables all the same.
             UnitKind::Variable
             | UnitKind::Header
             | UnitKind::DebugSection
@@ -127,14 +127,15 @@ pub fn definition(db: &dyn Db, file: SourceFile, name: Arc<str>) -> Option<Funct
     index(db, file).definition(&name)
 }
 
-/// What the unit declares, with places. Only projections read it.
+/// The declarations of the unit, with places. Only projections read it.
 #[query(returns(ref), heap_size = weight::declared)]
 pub fn declared<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[Declared]> {
     let view = ModuleView { db, file: unit.file(db) };
     oriole_hir::declarations(&function_tree(db, unit).unit(), &view).into()
 }
 
-/// The same for the module's checks. Volatile: no unit that is edited for the first time makes them run again.
+/// The declarations for the module's checks. Volatile: no unit that is edited for the first time makes them
+/// run again.
 #[query(returns(ref))]
 pub fn announced<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[Declared]> {
     unit.file(db).volatile(db);
@@ -175,7 +176,7 @@ pub fn globals<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<(Arc<str>, 
     declared(db, unit).iter().filter_map(variable).collect()
 }
 
-/// What users see of one module-level variable.
+/// The interface of one module-level variable for its users.
 #[query(returns(ref), at = Place::Name(file, &name))]
 pub fn global(db: &dyn Db, file: SourceFile, name: Arc<str>) -> Option<GlobalInfo> {
     let unit = definition(db, file, name.clone())?;
@@ -203,8 +204,8 @@ pub fn variables<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> VariableUnit 
     VariableUnit { variables, diagnostics: parse.errors.iter().cloned().chain(found).collect() }
 }
 
-/// What callers see of a function. Read from its tree and not from its resolved body, so that two functions may call
-/// each other.
+/// The interface of a function for its callers. Read from its tree and not from its resolved body, so that
+/// two functions may call each other.
 #[query(returns(ref))]
 pub fn signature<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Option<SignatureInfo> {
     if unit.kind(db) == UnitKind::Entry {
@@ -351,7 +352,8 @@ pub fn resolved<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Resolution {
     }
 }
 
-/// What the function means; `None` if it has errors. Comments, positions and the names of registers stop here.
+/// The meaning of the function; `None` if it has errors. Comments, positions and the names of registers stop
+/// here.
 #[query(returns(ref))]
 pub fn body<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Option<Arc<Body>> {
     resolved(db, unit).body.clone()
@@ -410,8 +412,8 @@ pub fn debug_data<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<DebugDat
     Arc::new(oriole_hir::debug_data(&function_tree(db, unit).unit()))
 }
 
-/// What the control flow of a function says against it: registers that nothing writes before they are read, instructions
-/// that control never reaches. Diagnostics only, no stage reads it. No place enters.
+/// Diagnostics of the control flow of a function: registers that nothing writes before they are read,
+/// instructions that control never reaches. Diagnostics only, no stage reads it. No place enters.
 #[query(returns(ref))]
 pub fn flow_report<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> FlowReport {
     unit.file(db).volatile(db);

@@ -211,7 +211,7 @@ fn straight<'db>(
     }
     let mut allocated = with_registers(db, unit, config, &register_settings(db, unit, config), function)?;
     let machine = handed_on(with_forms(db, config, &form_settings(db, config), &allocated)?);
-    // What is left to do asks for names and the frame only, but where debuggers want to know where registers are.
+    // The stages left need names and the frame only, except for debug info about the places of registers.
     if !oriole_pipeline::stages::is_for_debuggers(&allocated)
         && let Some(allocated) = Arc::get_mut(&mut allocated)
     {
@@ -227,7 +227,7 @@ fn straight<'db>(
 pub fn encoded<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<LinkedFunction> {
     let body = files::body(db, unit).as_ref().ok_or(Failed::Diagnosed)?;
     let is_function = unit.kind(db) == UnitKind::Function;
-    // What flows down to a function from the kernels that reach it.
+    // The register budget that a function gets from the kernels that reach it.
     let budget = || is_function.then(|| register_budget(db, unit, config)).flatten();
     stored::encoded(db, unit, config, body, budget, || {
         if !db.keeps_stages() {

@@ -77,8 +77,9 @@ pub fn module_data(db: &dyn Db, file: SourceFile) -> Vec<oriole_hir::ModuleVaria
         .collect()
 }
 
-/// What a kernel reaches, and where what they name is. Only the entries of these names are read, so that a new variable lays out no
-/// kernel again; which functions have an address is read only where one is taken or followed.
+/// The code that a kernel reaches, and the places of the names in it. Only the entries of these names are
+/// read, so that a new variable lays out no kernel again; which functions have an address is read only where
+/// one is taken or followed.
 struct Reach<'db> {
     db: &'db dyn Db,
     file: SourceFile,
@@ -86,7 +87,7 @@ struct Reach<'db> {
     linking: Linking,
     /// The functions and routines, by name.
     functions: BTreeMap<String, &'db LinkedFunction>,
-    /// What they name.
+    /// The symbols that they name.
     symbols: ModuleSymbols,
     /// The functions whose code is not looked at yet.
     open: Vec<FunctionUnit<'db>>,

@@ -1,4 +1,4 @@
-//! All of a file that cannot be compiled for a chip, told at once: each form with its places.
+//! All of a file that cannot be compiled for a chip, reported at once: each form with its places.
 //!
 //! It is here because only the stages know what they refuse, and because a list of refusals for each function says the same many
 //! times. Functions here are no queries: they may read places.
@@ -12,10 +12,10 @@ use crate::driver::{checked, failures, warm};
 use crate::failure::{Failed, at_start};
 use crate::{files, modules};
 
-/// What of a file cannot be compiled, and where.
+/// A form that cannot be compiled, and its places.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lacking {
-    /// What is missing, at the first place; its span counts from the start of the file.
+    /// The diagnostic at the first place; its span counts from the start of the file.
     pub first: Diagnostic,
     /// The function of the first place, if it is in one.
     pub function: Option<String>,
@@ -25,8 +25,9 @@ pub struct Lacking {
     pub functions: u32,
 }
 
-/// What keeps a file from being compiled for the chip of a configuration, whatever else does, in the order of first places; and
-/// what is wrong with the text, which comes first: if that is an error, nothing is compiled.
+/// The diagnostics that keep a file from being compiled for the chip of a configuration, whatever else does,
+/// in the order of first places; and those about the text, which come first: if one of them is an error,
+/// nothing is compiled.
 ///
 /// # Panics
 /// Unwinds with [`salsa::Cancelled`] if a write is waiting.

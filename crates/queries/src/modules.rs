@@ -163,12 +163,12 @@ fn function_values(
     names.into_iter().filter_map(|name| Some((name.to_owned(), value(name)?))).collect()
 }
 
-/// What the module names and does not define.
+/// The names that the module uses and does not define.
 fn undefined(db: &dyn Db, file: SourceFile, module: &Module, data: &[ModuleVariable]) -> Vec<Undefined> {
     container::undefined(module, data, |name| declared_elsewhere(db, file, name))
 }
 
-/// What a program whose own functions and shared memory are laid out names and does not define.
+/// The names that a program, whose own functions and shared memory are laid out, uses and does not define.
 fn undefined_in_program(
     db: &dyn Db,
     file: SourceFile,
@@ -178,7 +178,7 @@ fn undefined_in_program(
     container::undefined_in_program(undefined(db, file, module, data))
 }
 
-/// What a name stands for that is declared here and defined in another file.
+/// The meaning of a name that is declared here and defined in another file.
 fn declared_elsewhere(db: &dyn Db, file: SourceFile, name: &str) -> Option<Undefined> {
     let found = |kind, size, prototype| Some(Undefined { name: name.to_owned(), kind, size, prototype });
     if let Some(unit) = files::function_unit(db, file, name) {

@@ -1,7 +1,7 @@
-//! How far a compile is, for who watches it from another thread.
+//! Progress of a compile, for another thread that watches it.
 //!
 //! It is here because the driver alone knows which functions it has yet to compile. Whether and how it is shown is the program's.
-//! A function costs the compile two locks that nobody else wants, so it need not be asked for.
+//! A function costs the compile two locks without contention, so it need not be asked for.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,7 +13,7 @@ pub struct Progress(Mutex<State>);
 struct State {
     total: usize,
     done: usize,
-    /// What is being compiled, that which began first in front.
+    /// The functions in flight, the oldest first.
     current: Vec<Arc<str>>,
 }
 
@@ -23,7 +23,7 @@ impl Progress {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// So many functions will be compiled.
+    /// Sets the count of functions to compile.
     pub(crate) fn begin(&self, total: usize) {
         self.state().total = total;
     }

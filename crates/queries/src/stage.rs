@@ -113,12 +113,12 @@ pub(crate) fn run<T>(
     guarded(name, || stage(&context).map_err(Failed::from))
 }
 
-/// What a stage before gave, as a value of its own.
+/// The result of a stage before, as a value of its own.
 pub(crate) fn copied<T: Clone>(before: &Staged<T>) -> Result<T, Failed> {
     before.as_ref().map(|value| (**value).clone()).map_err(Clone::clone)
 }
 
-/// What a stage before gave, moved out if it is used nowhere else.
+/// The result of a stage before, moved out if it is used nowhere else.
 pub(crate) fn handed_on<T: Clone>(value: Arc<T>) -> T {
     Arc::unwrap_or_clone(value)
 }

@@ -1,9 +1,9 @@
-//! Finished functions and whole files in the content store: the key of one, how it is written down, what becomes of
-//! a hit.
+//! Finished functions and whole files in the content store: their keys, their serialized form, the use of a
+//! hit.
 //!
 //! The key of a function is made of what the stages read and of nothing else, so that a hit and a miss hang on the same
 //! facts. The key of a file holds its text; it is asked by the driver, outside of all queries, so that no query depends on
-//! more than before. What cannot be compiled is never kept, nor is a file about which there is something to say.
+//! more than before. Failed compiles are never kept, nor is a file that has diagnostics.
 
 use oriole_diagnostics::{Code, Diagnostic};
 use oriole_hir::Body;
@@ -15,16 +15,17 @@ use triomphe::Arc;
 use crate::configuration;
 use crate::failure::{Failed, Staged, at_start};
 
-/// What is kept, and how it is written. To be changed with the meaning of the bytes, where the build does not tell.
+/// The schema of a function, and how it is written. To be changed with the meaning of the bytes, where the
+/// build hash does not change.
 const SCHEMA: &str = "linked function, 2";
 
-/// The same for routines and functions of the compiler; their texts are part of the build.
+/// The schema of routines and functions of the compiler; their texts are part of the build.
 const ROUTINE_SCHEMA: &str = "routine, 1";
 
-/// The same for whole files.
+/// The schema of whole files.
 const FILE_SCHEMA: &str = "cubin, 2";
 
-/// The same for the text of a unit, whose hash is part of the key of a file.
+/// The schema of the text of a unit, whose hash is part of the key of a file.
 const UNIT_SCHEMA: &str = "unit, 1";
 
 /// The hash of the sources of all crates that have a say in what a function compiles to, and of the lock file.
@@ -90,7 +91,7 @@ fn kept(
     }
 }
 
-/// What compiling a file gives.
+/// The result of compiling a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Compiled {
     /// The container; `None` if there are errors.
@@ -136,7 +137,7 @@ pub(crate) fn whole_file(
 }
 
 fn keep(cache: &Cache, key: &Key, compiled: &LinkedFunction) {
-    // What cannot be written down is not kept: it is compiled again next time.
+    // A function that cannot be serialized is not kept: it is compiled again next time.
     if let Ok(bytes) = postcard::to_stdvec(compiled) {
         cache.keep(key, bytes);
     }

@@ -1,5 +1,5 @@
-//! What tools show of a function inside the pipeline: Ori after a phase, and failures with their places. No query is here: what is
-//! shown is not worth keeping, but what it starts from is.
+//! Views of a function inside the pipeline for tools: Ori after a phase, and failures with their places. No
+//! query is here: views are not worth keeping, but their inputs are.
 
 use oriole_cubin::{Header, KernelImage, OpaqueKind, ParameterSpace};
 use oriole_diagnostics::Diagnostic;
@@ -15,7 +15,7 @@ use crate::failure::{Failed, Staged, Static};
 use crate::stage::{copied, handed_on, pass_settings, settings};
 use crate::{calls, configuration, files, functions, images, stage};
 
-/// What a kernel or function of a compiled module needs.
+/// The resources of a kernel or function of a compiled module.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Resources {
     /// Its name in the text.
@@ -40,7 +40,8 @@ pub struct Resources {
     pub headers: [usize; 3],
 }
 
-/// What the kernels and functions of a file need that the container has, in file order. Those that do not compile are left out.
+/// The resources of the kernels and functions of a file that the container has, in file order. Those that do
+/// not compile are left out.
 ///
 /// # Panics
 /// Unwinds with [`salsa::Cancelled`] if a write is waiting.
@@ -221,7 +222,8 @@ pub fn explained<'db>(
     stage::run(db, config, "explained", &settings, |context| Ok(oriole_pipeline::explain(allocated, context)))
 }
 
-/// What the passes decided about a unit before allocation, in the order of its statements: the stages run once more.
+/// The decisions of the passes about a unit before allocation, in the order of its statements: the stages run
+/// once more.
 ///
 /// # Errors
 /// As [`ori_after`].
@@ -245,7 +247,7 @@ pub fn decisions<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) 
     Ok(triomphe::Arc::new(decisions.into_sorted()))
 }
 
-/// What is known of the times of a configuration's chip.
+/// The latency model of a configuration's chip.
 ///
 /// # Errors
 /// There is no table for the chip.

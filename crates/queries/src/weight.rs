@@ -1,6 +1,7 @@
 //! About how many bytes the values of queries hold on the heap, for reports of memory; nothing decides by it.
 //!
-//! It is counted from the lengths of the lists that make nearly all of a value. What two values share is counted with each.
+//! It is counted from the lengths of the lists that make nearly all of a value. Data that two values share is
+//! counted with each.
 
 use std::mem::size_of;
 

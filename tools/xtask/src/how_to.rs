@@ -19,7 +19,7 @@ const NAMED_IN: &[&str] =
 /// The command that the drop-in mode takes before the parser of arguments runs, and the parser's own.
 const OTHER_COMMANDS: &[&str] = &["ptxas", "help"];
 
-/// What the pages may name.
+/// Names that the pages may use.
 struct Tree<'a> {
     root: &'a Path,
     /// Names of files, without folders.
@@ -86,7 +86,7 @@ impl Tree<'_> {
         }
     }
 
-    /// What is wrong with a piece of code on a page, if anything.
+    /// The error in a piece of code on a page, if any.
     fn judge(&self, code: &str) -> Option<String> {
         if let Some(rest) = code.strip_prefix("oriole ") {
             return unknown_command(rest, &self.commands, "oriole");
@@ -162,7 +162,7 @@ fn in_page(shown: &str, text: &str, tree: &Tree<'_>) -> Vec<String> {
     found
 }
 
-/// What a page should name in a span of code, alone or before a space, and does not.
+/// Names that a page should have in a span of code, alone or before a space, and does not.
 fn missing(shown: &str, page: &str, what: &str, names: Vec<String>) -> Vec<String> {
     let spans: Vec<&str> = page.split('`').skip(1).step_by(2).collect();
     let has = |name: &String| {

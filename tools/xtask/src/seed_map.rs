@@ -12,7 +12,7 @@ const HEADER: [&str; 4] = ["system", "state", "module", "test"];
 /// The longest line of a table.
 const LINE: usize = 150;
 
-/// What the page is checked against.
+/// Facts about the project that the page is checked against.
 struct Project<'a> {
     /// True if a path of the repository exists.
     exists: &'a dyn Fn(&str) -> bool,
@@ -58,7 +58,7 @@ fn tests(text: &str) -> impl Iterator<Item = &str> {
     text.split("#[test]").skip(1).filter_map(|rest| rest.split("fn ").nth(1)?.split('(').next())
 }
 
-/// What is wrong with each table of the page. A table and what belongs to it are the lines between two headings.
+/// The errors in each table of the page. A table and its notes are the lines between two headings.
 fn in_page(page: &str, project: &Project) -> Vec<String> {
     let lines: Vec<&str> = page.lines().collect();
     let mut headings: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].starts_with('#')).collect();
@@ -144,7 +144,7 @@ fn cells(line: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    /// What is reported of a table with this row, under these commands and above this note.
+    /// The errors in a table with this row, under these commands and above this note.
     fn found(shown: &str, row: &str, note: &str) -> Vec<String> {
         let page = format!(
             "# Map\n\n### Group\n\n{shown}\n\n| system | state | module | test |\n|---|---|---|---|\n{row}\n\n{note}\n"

@@ -49,7 +49,7 @@ impl Output {
         Ok(Output { shown: path.display().to_string(), place })
     }
 
-    /// The same for a result that may take the place of any file, and of a file named `-` too.
+    /// Looks at the path of a result that may take the place of any file, and of a file named `-` too.
     ///
     /// # Errors
     /// The path leads to a folder, or to a file that may not be written.

@@ -251,7 +251,7 @@ pub struct Random {
 }
 
 impl Element {
-    /// How many bytes so many are, if that is not too much for a buffer.
+    /// The bytes of `count` elements, if they are not too many for a buffer.
     fn room(self, count: u64) -> Result<usize, RecordError> {
         let bytes = count.checked_mul(self.bytes as u64).filter(|&bytes| bytes <= super::LARGEST_BUFFER);
         let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok());
@@ -380,7 +380,7 @@ mod tests {
         assert!(Element::try_from("u12".to_owned()).is_err());
     }
 
-    /// Halves are rounded once: through singles the lost bits would make a tie.
+    /// f64 to f16 rounds once: through f32 the lost bits would make a tie.
     #[test]
     fn halves_are_rounded_once() {
         let above_tie = 1.0 + 2f64.powi(-11) + 2f64.powi(-40);

@@ -1,7 +1,7 @@
 //! The JSON schema of launch records, made of the types that read them, for editors and other programs.
 //!
-//! It is here, and in tests alone, so that the file in `docs` cannot say anything else than the parser. Which fields go together
-//! is the parser's to say: a schema that said it too would tell people less of what is wrong.
+//! It is here, and in tests alone, so that the file in `docs` agrees with the parser. The parser says which
+//! fields go together: a schema that said it too would report errors less clearly.
 
 use super::Record;
 use super::elements::{ELEMENTS, Element, Fill};
@@ -19,14 +19,14 @@ pub enum Number {
     Text(String),
 }
 
-/// What fills a buffer.
+/// The value of `fill`.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "it describes what is read by hand")]
 pub enum ByteOrFill {
-    /// Beside `len`.
+    /// With `len`.
     Byte(u8),
-    /// Beside `type`.
+    /// With `type`.
     Fill(Fill),
 }
 

@@ -1,4 +1,4 @@
-//! A compile in ptxas's place, with its output file.
+//! A compile as a drop-in replacement of ptxas, with its output file.
 
 use crate::files::output::Output;
 use crate::session::threads_for;
@@ -24,7 +24,7 @@ pub fn compile(compilation: &Compilation, source: Source, log: &mut Log) -> Opti
         Step::Refused => return Some(Ended::Unsupported),
         Step::Compile(job) => job,
     };
-    // What `ptxas` would say of an output that cannot be written, it says before it compiles.
+    // Messages of `ptxas` about an output that cannot be written come before it compiles.
     let Ok(output) = Output::anywhere(Path::new(&compilation.output)) else {
         return unwritable(&compilation.output, log);
     };

@@ -1,5 +1,5 @@
-//! Oriole in ptxas's place: called by that name, or as `oriole ptxas`. What the options mean and what is said is in
-//! `oriole_ptxas`; here are the files, the streams and the exit status.
+//! Oriole as a drop-in replacement of ptxas: called by that name, or as `oriole ptxas`. The meaning of the
+//! options and the messages are in `oriole_ptxas`; here are the files, the streams and the exit status.
 
 mod compile;
 mod fallback;
@@ -21,16 +21,17 @@ const NAME: &str = "ptxas";
 /// The exit status of whatever goes wrong.
 const FAILED: u8 = 255;
 
-/// A call in ptxas's place.
+/// A call as `ptxas`.
 pub struct Call {
-    /// What messages begin with.
+    /// The start of messages.
     program: String,
-    /// The words of the command line behind it.
+    /// The words of the command line after it.
     words: Vec<String>,
 }
 
 impl Call {
-    /// The call, if the program was started in ptxas's place. A first word `ptxas` is no input: nvcc puts it behind a prefix.
+    /// The call, if the program was started as `ptxas`. A first word `ptxas` is no input: nvcc puts it after
+    /// a prefix.
     pub fn from_environment() -> Option<Call> {
         let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
         let path = words.next()?;
@@ -58,7 +59,7 @@ impl Call {
     fn answer(&self, log: &mut Log) -> Option<ExitCode> {
         let mut read = |name: &str| input::text(Path::new(name)).ok();
         let line = oriole_ptxas::parse(&self.words, log, &mut read)?;
-        // What the parser warned of stays a warning, as it does in ptxas.
+        // Warnings of the parser stay warnings, as they do in ptxas.
         log.quiet = line.has(Opt::NoWarnings);
         log.strict = line.has(Opt::WarningsAreErrors);
         let request = Request::new(&line, log)?;

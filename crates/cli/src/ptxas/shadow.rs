@@ -59,7 +59,7 @@ fn fill(folder: &Path, cuda: &Path, profile: &str) -> io::Result<String> {
         return Err(io::Error::other("this is the toolkit itself; name another folder"));
     }
     fs::write(bin.join("nvcc.profile"), shadowed(profile, cuda, &bin))?;
-    // nvcc looks for some of its files beside itself.
+    // nvcc looks for some of its files in its own folder.
     for entry in fs::read_dir(cuda.join("bin"))? {
         let entry = entry?;
         if entry.file_name() != "nvcc.profile" && entry.file_name() != "ptxas" {

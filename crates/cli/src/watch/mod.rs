@@ -162,7 +162,7 @@ impl Unsettled {
     }
 }
 
-/// Whether a path is that of a folder, or was before it went. What this program writes first under a name of its own is
+/// True if a path is that of a folder, or was before it was removed. A temporary file of this program is
 /// none, and no reason to look at everything.
 fn may_be_folder(path: &Path) -> bool {
     let temporary = path.file_name().is_some_and(output::is_temporary);

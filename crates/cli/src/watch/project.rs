@@ -184,7 +184,7 @@ impl Project {
                 None => "not compiled; what was written before stays".to_owned(),
                 Some(cubin) => self.write(path, &self.output(root, path, chip, chips.len()), cubin),
             };
-            // What is wrong was known, perhaps; that is no news.
+            // The errors may have been known; that is no news.
             let summary = if failed && ran.is_whole() { String::new() } else { ran.summary() + "; " };
             print(&format!("{name} [{chip}]: {summary}{result}; {milliseconds:.1} ms\n"));
             if explained {
@@ -197,7 +197,8 @@ impl Project {
     /// Writes a cubin, unless it is there as it is.
     fn write(&mut self, input: &Path, path: &Path, cubin: triomphe::Arc<Vec<u8>>) -> String {
         let before = self.written.insert(path.to_owned(), cubin.clone());
-        // Where other bytes were written last, these are not there; else they may be, unless somebody changed the file.
+        // If other bytes were written last, these are not there; else they may be, unless the file was
+        // changed since.
         let differs = before.is_some_and(|before| before != cubin);
         let folder = output::folder(path);
         let made = std::fs::create_dir_all(folder).map_err(FileError::of(folder));

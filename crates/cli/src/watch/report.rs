@@ -12,7 +12,7 @@ pub struct Ran {
     parsed: BTreeSet<String>,
     /// Units whose text was parsed again now, or for another chip after the same change.
     changed: BTreeSet<String>,
-    /// The same of units that were resolved again.
+    /// Units that were resolved again now, or for another chip after the same change.
     resolved: BTreeSet<String>,
     /// Functions that were compiled.
     compiled: BTreeSet<String>,
@@ -44,8 +44,8 @@ const STAGES: [&str; 10] = [
 const NAMED: usize = 8;
 
 impl Ran {
-    /// Sorts what a log holds. What a change means is asked once, for the first of several chips: `before` is what ran for the
-    /// one before this.
+    /// Sorts the executions of a log. The meaning of a change is asked once, for the first of several chips:
+    /// `before` is what ran for the one before this.
     pub fn new(executions: Vec<Execution>, before: Option<&Ran>) -> Ran {
         let units = |name: &str| -> BTreeSet<String> {
             executions.iter().filter(|it| it.query == name).map(|it| it.unit.clone()).collect()

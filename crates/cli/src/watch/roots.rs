@@ -106,13 +106,14 @@ pub fn is_ptx(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "ptx")
 }
 
-/// Files that are links, with what was seen behind them.
+/// Files that are links, with the last state of their targets.
 #[derive(Default)]
 pub struct Links(BTreeMap<PathBuf, Option<(SystemTime, u64, PathBuf)>>);
 
 impl Links {
-    /// Looks at every link among the files that are known: those behind which something changed since the last look, and
-    /// those that are looked at for the first time, since what was read of them may be older than this look.
+    /// Looks at every link among the files that are known: those whose targets changed since the last look,
+    /// and those that are looked at for the first time, since what was read of them may be older than this
+    /// look.
     pub fn changed(&mut self, known: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
         let links = known.filter(|path| path.symlink_metadata().is_ok_and(|facts| facts.is_symlink()));
         let now: BTreeMap<_, _> = links.map(|path| (path.clone(), stamp(&path))).collect();
@@ -123,7 +124,7 @@ impl Links {
     }
 }
 
-/// Enough of a file to see that it changed: when, how long it is, and where it lies.
+/// Enough of a file to see that it changed: its time, its length, and its path.
 fn stamp(path: &Path) -> Option<(SystemTime, u64, PathBuf)> {
     let facts = path.metadata().ok()?;
     Some((facts.modified().ok()?, facts.len(), path.canonicalize().ok()?))

@@ -82,7 +82,7 @@ pub enum LayoutError {
     Opaque {
         /// Index of the argument.
         index: usize,
-        /// What the parameter takes.
+        /// Kind of object that the parameter takes.
         kind: OpaqueKind,
     },
     /// An alias of an argument that is not a buffer, or that comes later.

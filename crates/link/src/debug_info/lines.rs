@@ -93,7 +93,7 @@ impl KernelLines {
             // The last `.loc` above the instruction.
             let above = map.lines.partition_point(|line| line.instruction <= ordinal);
             let place = above.checked_sub(1).and_then(|line| places.get(line).copied());
-            // What the chip asks for at the entry belongs to the first row.
+            // The words that the chip needs at the entry belong to the first row.
             let address = if self.rows.is_empty() { 0 } else { base + words.address(index) };
             self.rows.push(UnitRow { address, member, at: span.start, place });
         }

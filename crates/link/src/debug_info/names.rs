@@ -1,7 +1,8 @@
 //! The debug sections of the PTX as debuggers read them: whatever they name, in place of its name where it is.
 //!
-//! It is apart from the line tables since only debug builds have it: labels get the addresses of the code after them, local variables
-//! their places in the frame, parameters theirs in the constant bank. What only the layout of the module knows is left open.
+//! It is apart from the line tables since only debug builds have it: labels get the addresses of the code
+//! after them, local variables their places in the frame, parameters theirs in the constant bank. Names that
+//! only the layout of the module resolves stay open.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +17,10 @@ use crate::error::LinkError;
 
 /// How entries of the next section are built.
 const ABBREVIATIONS: &str = ".debug_abbrev";
-/// What there is in the source: functions, types, variables.
+/// The section with the entities of the source: functions, types, variables.
 const INFORMATION: &str = ".debug_info";
 
-/// What a name of a debug section stands for.
+/// Meaning of a name in a debug section.
 #[derive(Clone, Copy)]
 enum Place {
     /// The start of a section, and bytes from there.

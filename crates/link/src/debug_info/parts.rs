@@ -14,7 +14,7 @@ pub struct DebugParts {
     pub sections: triomphe::Arc<Vec<DebugSection>>,
     /// Names of variables that have places when the module is laid out.
     pub open: Vec<OpenReference>,
-    /// What has no place, by the ordinal of the unit that names it.
+    /// Names without a place, by the ordinal of the unit that has them.
     pub warnings: Vec<(usize, Diagnostic)>,
 }
 

@@ -27,7 +27,7 @@ pub struct CodePlaces {
 
 /// A kernel or function, from its text to its image.
 pub struct FinishedCode<'a> {
-    /// What it means.
+    /// Its body.
     pub body: &'a Body,
     /// Its names in the text.
     pub map: &'a SourceMap,
@@ -71,7 +71,8 @@ impl FinishedCode<'_> {
 
     fn labels(&self, words: WordShape) -> Vec<(String, u64)> {
         let first = self.first_words();
-        // What is set up for all of the code is before its first instruction, and labels there are above that, too.
+        // The setup for all of the code is before its first instruction, and labels there are above that,
+        // too.
         let above_all = first[0];
         let address = |ordinal: usize| match first[ordinal] {
             word if word == above_all => 0,

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 
 use oriole_debug_info::{DebugData, Reference, Section, SourceFile};
 
-/// What all units of a module say for debuggers.
+/// Debug sections of all units of a module.
 #[derive(Default)]
 pub struct TextSections {
     /// The files of the source.
     pub files: Vec<SourceFile>,
-    /// Sections by name. What several units put into one is one after the other.
+    /// Sections by name, the parts of units one after the other.
     pub sections: BTreeMap<String, Section>,
     /// The names of the sections in the order of the text.
     pub order: Vec<String>,

@@ -1,6 +1,7 @@
 //! The slots of bank 0 in which the driver writes the indices of textures, samplers and surfaces.
 //!
-//! What a function names has one place in all kernels that reach it, after the parameters of each. No header itself is here.
+//! A header has one place in all kernels that reach a function that names it, after the parameters of each.
+//! No header itself is here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +30,7 @@ impl HeaderPlaces {
     }
 }
 
-/// What the relocation names if that has a header.
+/// The header that a relocation names, if any.
 fn header(
     relocation: &TextRelocation,
     image: &KernelImage,
@@ -78,7 +79,8 @@ fn wanted(
 }
 
 impl HeaderPlaces {
-    /// Places the slots after the parameters. What a function names has one place in all kernels that reach it.
+    /// Places the slots after the parameters. A header that a function names has one place in all kernels
+    /// that reach it.
     ///
     /// # Errors
     /// The chip's constant bank is not known.

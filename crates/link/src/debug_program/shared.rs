@@ -75,7 +75,7 @@ pub fn place_shared(
     placer.finish(limits, has_dynamic, module)
 }
 
-/// What there is to be placed, in the order of places.
+/// The variables to place, in the order of places.
 fn wanted(launches: &Launches, of_module: &[Variable], module: &Module) -> Vec<Wanted> {
     let mut all: Vec<Wanted> = Vec::new();
     for variable in of_module {
@@ -105,7 +105,7 @@ fn wanted(launches: &Launches, of_module: &[Variable], module: &Module) -> Vec<W
     all
 }
 
-/// What the variables that are no kernel's own are aligned to, together.
+/// Common alignment of the variables that are no kernel's own.
 fn common_alignment(wanted: &[Wanted], module: &Module) -> u64 {
     let of_kernel = |wanted: &Wanted| wanted.owner.is_some_and(|own| module.kernels[own.code].is_kernel());
     let of_all = wanted.iter().filter(|wanted| !of_kernel(wanted));
@@ -147,7 +147,7 @@ fn launched_together(wanted: &[Wanted]) -> BTreeMap<usize, Together> {
 struct Placer {
     places: SharedPlaces,
     ends: Ends,
-    /// What each kernel's memory is aligned to.
+    /// Alignment of the memory of each kernel.
     alignments: Vec<u64>,
     /// How many variables of each name are declared.
     namesakes: BTreeMap<String, u32>,
@@ -201,8 +201,8 @@ impl Placer {
         for (kernel, (end, mut alignment)) in self.ends.0.into_iter().zip(self.alignments).enumerate() {
             let image = triomphe::Arc::make_mut(&mut module.kernels[kernel]);
             image.own_shared.clear();
-            // What several kernels have is one section for debuggers, and every kernel is aligned as that is; where the launch
-            // may append memory even kernels that have none.
+            // A variable of several kernels is one section for debuggers, and every kernel is aligned as that
+            // is; where the launch may append memory even kernels that have none.
             if common && image.is_kernel() {
                 if has_dynamic {
                     image.shared_size.get_or_insert(0);

@@ -1,4 +1,4 @@
-//! What the container says of an image as a whole, from all of its members.
+//! Facts about an image as a whole that the container records, from all of its members.
 //!
 //! It is apart from `place`, which sees one member at a time. Only sums and orders may enter.
 

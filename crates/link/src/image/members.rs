@@ -1,4 +1,4 @@
-//! What an image holds: a kernel or function, and all that it reaches, one after the other.
+//! The members of an image: a kernel or function, and all that it reaches, one after the other.
 //!
 //! It decides the order of members and where each begins, and nothing of what is in them.
 
@@ -13,11 +13,11 @@ use crate::symbols::ModuleSymbols;
 
 /// A function in an image.
 pub struct Member<'a> {
-    /// What it is called in the module.
+    /// Its name in the module.
     pub name: String,
     /// A routine of the compiler, which keeps another convention than functions.
     pub is_routine: bool,
-    /// What it is.
+    /// Its code.
     pub function: &'a LinkedFunction,
     /// Bytes from the start of the kernel's text.
     pub base: u32,
@@ -63,7 +63,7 @@ pub fn closure<'a>(
     Ok(members)
 }
 
-/// What a symbol of a function names.
+/// The name that a symbol of a function stands for.
 pub fn symbol_ref(function: &LinkedFunction, symbol: SymbolId) -> Result<&oriole_ori::SymbolRef, ImageError> {
     function.symbols.get(symbol).ok_or_else(|| ImageError::Internal(format!("no symbol {}", symbol.0)))
 }

@@ -133,7 +133,7 @@ impl Linker<'_> {
         }
     }
 
-    /// What the container says of an access to an mbarrier: where the finished word says that the mbarrier is.
+    /// The container's record of an access to an mbarrier: where the finished word says that the mbarrier is.
     fn mbarrier(
         &self,
         offset: u32,

@@ -1,4 +1,5 @@
-//! What each fix-up of a member means: a number, where the image knows it, or a name that the linker or the loader completes.
+//! Meaning of each fix-up of a member: a number, where the image knows it, or a name that the linker or the
+//! loader completes.
 //!
 //! It is one file for whole-program and for relocatable output, so that each kind of symbol has all its answers in one place: a new
 //! [`SymbolKind`] is an arm of [`Linker::address`] and one of [`Linker::leaves`], and the compiler asks for both. No word of code is
@@ -16,7 +17,7 @@ use super::shared::{SharedLayout, Variables};
 use crate::error::ImageError;
 use crate::symbols::{ADDRESS_SLOTS, ModuleSymbols, ModuleVariable, VariableSpace, function_value};
 
-/// What the places of an image are found by.
+/// The inputs that resolve names of an image.
 pub struct Linker<'a> {
     pub target: &'a Target,
     pub members: &'a [Member<'a>],
@@ -26,7 +27,7 @@ pub struct Linker<'a> {
     pub table_offsets: &'a [Vec<u32>],
 }
 
-/// What becomes of the field of a word that was symbolic.
+/// Result for the field of a word that was symbolic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Resolved {
     /// It has this value.
@@ -38,7 +39,7 @@ pub enum Resolved {
 }
 
 impl Linker<'_> {
-    /// What a relocation of a member means. What the image has to name for it is added to the image.
+    /// Meaning of a relocation of a member. Names that the image has to have for it are added to the image.
     pub fn resolve(
         &self,
         index: usize,
@@ -233,7 +234,7 @@ impl Linker<'_> {
         })
     }
 
-    /// What code of another section names.
+    /// The name of code of another section.
     pub fn named(&self, name: &str, image: &mut KernelImage) -> SymbolRef {
         let name = self.symbols.meant(name);
         let known = image.names.iter().position(|known| known == name);
@@ -243,7 +244,7 @@ impl Linker<'_> {
         }))
     }
 
-    /// What a constant operand of code with a section of its own names.
+    /// The name of a constant operand of code with a section of its own.
     fn operand(&self, symbol: &oriole_ori::SymbolRef, image: &mut KernelImage) -> SymbolRef {
         match symbol.kind {
             SymbolKind::OpaqueParameter(number) => SymbolRef::OwnParameter(number as usize),

@@ -21,7 +21,7 @@ pub struct SharedLayout {
     offsets: BTreeMap<(Option<usize>, String), u64>,
     /// Bytes of those whose size is known; `None` without any.
     pub static_size: Option<u32>,
-    /// What the whole is aligned to, in bytes.
+    /// Alignment of the whole, in bytes.
     pub alignment: u32,
 }
 

@@ -219,8 +219,8 @@ fn call(random: &mut Random, general: &[Value]) -> Instruction {
     call
 }
 
-/// The function with calls of routines instead of some calls; each states its clobbers, never so many that its caller
-/// has nothing left.
+/// The function with calls of routines instead of some calls; each states its clobbers, few enough that its
+/// caller has registers left.
 fn with_routines(mut function: Function, seed: u64) -> Function {
     let random = &mut Random::new(seed);
     function.symbols.push(SymbolRef {

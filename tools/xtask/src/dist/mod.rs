@@ -1,9 +1,9 @@
 //! Makes all packages for users: archives of the static program, the C library, the Python package, the VS Code
 //! extension with the server in it, and with them checksums, an SBOM and third-party licences.
 //!
-//! One command makes a release, and it is reproducible: the output contains no trace of the build machine, neither its
-//! paths nor its clock. Packages that cannot be built are listed with the reason. Nothing is uploaded from here.
-//! neither its paths nor its clock. What cannot be made is in the list with the reason. Nothing is uploaded from here.
+//! One command makes a release, and it is reproducible: the output contains no trace of the build machine,
+//! neither its paths nor its clock. Packages that cannot be built are listed with the reason. Nothing is
+//! uploaded from here.
 
 mod archive;
 mod check;

@@ -108,7 +108,7 @@ pub fn pack(
 ) -> Result<PathBuf, String> {
     let mut tree = Tree::default();
     tree.program("bin/oriole", read(program)?);
-    // Not next to it: a user who puts `bin` on the path does not expect another ptxas.
+    // Not next to it: with `bin` on the path, a user does not expect another ptxas.
     tree.link("libexec/oriole/ptxas", "../../bin/oriole");
     for (name, bytes) in &pages.files {
         tree.text(name, bytes.clone());
