@@ -1,11 +1,12 @@
 //! The queries of a file: its units, what each declares for the others, and what each means.
 //!
-//! Nothing here knows a configuration. What the rest of a module may know of a unit is a query of its own, so that a unit that is edited
-//! is resolved again alone. The types that name units have salsa's handles and stay in this crate.
+//! Nothing here knows a configuration. The facts about a unit that the rest of a module may read are queries
+//! of their own, so that a unit that is edited is resolved again alone. The types that name units have
+//! salsa's handles and stay in this crate.
 //!
-//! A query that is volatile (`SourceFile::volatile`) is verified after each edit, as what it reads may have become less durable: that
-//! shields what asks several units. What a kernel's stages read from the module is not, or else nothing of a kernel would be known to be
-//! as it was without a look at all of it.
+//! A query that is volatile (`SourceFile::volatile`) is verified after each edit, as its inputs may have
+//! become less durable: that shields queries over several units. The module facts that a kernel's stages read
+//! are not volatile, or else nothing of a kernel would be known to be as it was without a look at all of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,13 +1,15 @@
-//! The query graph: one tracked function for each stage or group of phases, and what a driver needs round them.
+//! The query graph: one tracked function for each stage or group of phases, and the entry points of drivers.
 //!
-//! What each query may read is what it calls. Everything is keyed by a unit, or by a unit and a configuration, and no value holds a file
-//! position, so an edit reaches what it means to and nothing else; `docs/edits.md` has the table of edits and the queries that they run,
-//! and the tests read it from there. A new read needs an answer to: which edit will now run the query again? Take the narrowest query that
+//! The calls of a query are all that it may read. Everything is keyed by a unit, or by a unit and a
+//! configuration, and no value holds a file position, so an edit reaches what it means to and nothing else;
+//! `docs/edits.md` has the table of edits and the queries that they run, and the tests read it from there. A
+//! new read needs an answer to: which edit will now run the query again? Take the narrowest query that
 //! serves.
 //!
-//! Queries are in the order from text to container, and a file calls only files above it: [`files`], [`calls`], [`configuration`],
-//! [`checks`], [`functions`], [`images`], [`debug`], [`modules`]. Below them are what asks: [`driver`] and [`view`]. The stages themselves
-//! are in the pure crates; no pass, no rule of PTX, no file access and no rendering may enter.
+//! Queries are in the order from text to container, and a file calls only files above it: [`files`],
+//! [`calls`], [`configuration`], [`checks`], [`functions`], [`images`], [`debug`], [`modules`]. Below them
+//! are their callers: [`driver`] and [`view`]. The stages themselves are in the pure crates; no pass, no rule
+//! of PTX, no file access and no rendering may enter.
 
 pub mod calls;
 pub mod checks;

@@ -6,6 +6,7 @@
 
 mod bench;
 mod codegen;
+mod comments;
 mod crate_files;
 mod dist;
 mod form_counts;

@@ -1,7 +1,7 @@
 //! Checks the house rules that a compiler cannot: allowed crate edges, purity, that files say what they are, that the
 //! seed map and the invariants name real modules and tests, that pages name real files, that the how-tos name real
-//! code and commands, that pages use the words of the glossary, that the project refers to itself alone. The allowed
-//! third-party crates are in `.cargo/deny.toml`.
+//! code and commands, that pages and comments use the words of the glossary, that the project refers to itself alone.
+//! The allowed third-party crates are in `.cargo/deny.toml`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The types that a launch record gives to bytes: numbers as people write them, rows of numbers by rule, and back to text.
 //!
-//! The one place that knows how a number of a record becomes bytes. What a record's fields are called is said by the
-//! parent; how a result is judged, by `compare`.
+//! The one place that knows how a number of a record becomes bytes. The parent has the names of a record's
+//! fields; `compare` judges results.
 
 use super::error::RecordError;
 use half::{bf16, f16};
