@@ -29,7 +29,7 @@ struct Others {
     target: Target,
 }
 
-/// A file to compare, by what it holds.
+/// A file to compare, by its contents.
 #[derive(Clone)]
 enum Given {
     Cubin(Code),

@@ -82,7 +82,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what the library of arguments has to say: help and version, or what is wrong.
+/// Prints the messages of the argument parser: help and version, or the errors.
 fn refused(error: &clap::Error) -> Outcome {
     let said = error.print().and_then(|()| std::io::stdout().flush());
     if error.use_stderr() { Outcome::Misused } else { outcome::printed(said) }

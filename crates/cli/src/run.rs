@@ -263,7 +263,7 @@ impl Runner<'_> {
         }
     }
 
-    /// The outcome of a launch; of one that was simulated before, what it gave then.
+    /// The outcome of a launch; of one that was simulated before, its outcome then.
     fn outcome(
         &mut self,
         cubin: &oriole_cubin::Cubin,

@@ -38,7 +38,7 @@ pub fn with_header(chip: Chip, header: &Header, linking: Linking) -> Module {
     }
 }
 
-/// How an option of the command line says what is left to a linker.
+/// The command-line option that gives the kind of output.
 fn argument_of(linking: Linking) -> &'static str {
     match linking {
         Linking::Whole => "",

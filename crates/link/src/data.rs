@@ -67,7 +67,7 @@ pub fn place_variables(
     Ok(dynamic)
 }
 
-/// The symbols of code, and of what other files define, by name. Only initial values with addresses name them.
+/// The symbols of code, and of names that other files define. Only initial values with addresses use them.
 fn code_symbols(data: &[ModuleVariable], module: &Module) -> BTreeMap<String, SymbolRef> {
     let initial = data.iter().filter_map(|variable| variable.initial.as_ref());
     if initial.flat_map(|initial| &initial.relocations).next().is_none() {

@@ -8,7 +8,7 @@ use oriole_hir::{Body, Operand, Parameter, Statement, Table, VariableKind};
 use oriole_ptx::word::{CtaGroup, TensorOrder};
 use oriole_ptx::{Opcode, Space, Type, Word};
 
-/// Fills in what only the source says of a kernel.
+/// Adds to an image the facts about a kernel that only the source has.
 pub fn describe(body: &Body, chip: Chip, image: &mut KernelImage) {
     describe_parameters(body, image);
     let directives = &body.directives;

@@ -323,7 +323,7 @@ pub fn live_set(allocated: &Allocated, statement: u32) -> Peak {
     highest
 }
 
-/// Visits every instruction with what is live at it, dead results included.
+/// Visits every instruction with the values live at it, dead results included.
 fn walk(allocated: &Allocated, mut visit: impl FnMut(&Walk<'_>, Live, &oriole_ori::Instruction)) {
     let function = &allocated.function;
     let cfg = Cfg::new(function);

@@ -1,9 +1,9 @@
-//! Which registers of the machine hold which registers of the PTX, from where to where in the finished code. Debuggers show
+//! Physical registers that hold PTX registers, from where to where in the finished code. Debuggers show
 //! variables by it.
 //!
-//! It is here because two stages know the answer: allocation knows whose a value is and where it lives, the finished code where its
-//! instructions stand. Only what was written on every way to a place counts there. It reads code in the order of the source, level 0;
-//! nothing of it enters the code.
+//! It is here because two stages know the answer: allocation knows the source and the register of a value,
+//! the finished code the places of its instructions. Only values that are written on every path to a place
+//! count there. It reads code in source order, level 0; nothing of it enters the code.
 
 use crate::Allocated;
 use oriole_ori::{BlockId, File, Instruction, MachineFunction, Opcode, Pseudo};
@@ -103,7 +103,7 @@ fn copied_from(allocated: &Allocated, instruction: &Instruction) -> Option<usize
     index(allocated.function.file(value), number)
 }
 
-/// Contents of registers at the start of each block, whatever the way there; `None` where there is none.
+/// Contents of registers at the start of each block on every path; `None` for an unreachable block.
 fn at_starts(allocated: &Allocated) -> Vec<Option<Holding>> {
     let function = &allocated.function;
     let mut starts: Vec<Option<Holding>> = vec![None; function.blocks.len()];

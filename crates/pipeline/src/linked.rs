@@ -11,7 +11,7 @@ use typed_index_collections::TiVec;
 pub struct LinkedFunction {
     /// Words, symbolic places and facts.
     pub encoded: EncodedFunction,
-    /// Names of its symbols.
+    /// Meaning of its symbols.
     pub symbols: TiVec<SymbolId, oriole_ori::SymbolRef>,
     /// Jump tables and literals.
     pub tables: Vec<Table>,

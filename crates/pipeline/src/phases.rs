@@ -71,7 +71,7 @@ pub enum Work {
     Stage(&'static str, Option<&'static str>),
     /// There is no code at this place: the work is done by another phase or stage, which is named.
     By(&'static str),
-    /// Only graphics shaders or hooks of the reference need it.
+    /// Only graphics shaders or hooks of ptxas need it.
     NotForCompute,
     /// Known, not implemented.
     NotYet,
@@ -157,7 +157,7 @@ use Group::{
 };
 use Work::{By, NotForCompute, NotYet, Profile, Stage, Verify};
 
-/// Every phase, in the order in which they act; the reference counts 132 and up by themselves.
+/// Every phase, in the order in which they act; ptxas counts 132 and up by themselves.
 #[rustfmt::skip]
 pub static PHASES: [Phase; 159] = [
     row(0, "OriCheckInitialProgram", Bridged, 0, Verify, "Structural check of the raw function, where verification is asked for."),

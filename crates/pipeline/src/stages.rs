@@ -114,7 +114,7 @@ fn allocate_as(
     }
     let counts_blocks = options.occupancy && oriole_schedule::counts_blocks(&function);
     let registers_decide = counts_blocks && oriole_schedule::registers_decide(&function);
-    // It may be ordered for fewer registers then.
+    // It may be scheduled for fewer registers then.
     let again = again || counts_blocks;
     let unordered = again.then(|| Rc::new(function.clone()));
     if let Some(unordered) = &unordered {
@@ -244,7 +244,7 @@ fn allocate_within(
             true => MOST_GROWTH_OF_ISSUE,
             false => MOST_GROWTH.max((throughput.gain(&fewer) / BLOCKS_BEHIND_GROWTH) as usize),
         };
-        // Allocation adds to the first order, too.
+        // Allocation adds to the first schedule, too.
         if !throughput.multiplies() && throughput.growth(&fewer) > 2 * most as u64 {
             return None;
         }
@@ -254,7 +254,7 @@ fn allocate_within(
             let fits = allocated.assignment.general_registers <= limit;
             return (fits && grown(first, &allocated) <= most).then_some(allocated);
         }
-        // An order for fewer registers that leaves as many in the frame is the best there is.
+        // A schedule for fewer registers that leaves as many in the frame is the best there is.
         if lacking >= least {
             return None;
         }
@@ -281,7 +281,7 @@ fn with_less_frame(
     let mut best: Option<Allocated> = None;
     for _ in 0..TRIES {
         let lacking = best.as_ref().unwrap_or(&first).assignment.spill_bytes / 4;
-        // Where more values are in the frame than there are registers, no order of the instructions helps.
+        // Where more values are in the frame than there are registers, no schedule helps.
         if lacking == 0 || lacking > u32::from(registers) {
             break;
         }
@@ -454,7 +454,7 @@ fn linked(
 /// A routine of the compiler, by the same steps as any function: all phases up to 122.
 ///
 /// # Errors
-/// The routine does not keep what it states.
+/// The routine does not keep to its declaration.
 pub fn routine(routine: Routine, context: &Context) -> Result<LinkedFunction, Failure> {
     // It keeps uniform registers, and the order of its text is the one that few registers suffice for.
     let mut settings = *context.settings;

@@ -1,10 +1,10 @@
 //! Saved registers of functions, from where to where in the finished code, and the registers that point to
 //! their frames. Debuggers unwind from a function to its caller by it.
 //!
-//! It is here because two stages know the answer: expansion saves registers and the allocator moves the return address like any
-//! value, the finished code knows where its instructions stand. It looks at what instructions do with the values that a function
-//! finds at its entry, so that no stage has to say what it moved. It reads code in the order of the source, level 0; nothing of it
-//! enters the code.
+//! It is here because two stages know the answer: expansion saves registers and the allocator moves the
+//! return address like any value, the finished code knows where its instructions are. It follows the values
+//! that a function has at its entry through the instructions, so that no stage has to record its moves. It
+//! reads code in source order, level 0; nothing of it enters the code.
 
 use crate::Allocated;
 use crate::holders::words;
@@ -82,7 +82,7 @@ impl State {
         State { frame: (STACK_POINTER, 0), ends_at_caller: true, registers, slots: BTreeMap::new() }
     }
 
-    /// Keeps what is true on both ways; whether something was lost.
+    /// Keeps the facts that hold on both paths; true if one was dropped.
     fn meet(&mut self, other: &State) -> bool {
         let before = self.clone();
         for (one, other) in self.registers.iter_mut().zip(&other.registers) {
@@ -226,7 +226,7 @@ impl Code<'_> {
         state.ends_at_caller = ends_at_caller;
     }
 
-    /// State at the start of each block, whatever the way there; `None` where there is none.
+    /// State at the start of each block on every path; `None` for an unreachable block.
     fn at_starts(&self) -> Vec<Option<State>> {
         let function = &self.0.function;
         let mut starts: Vec<Option<State>> = vec![None; function.blocks.len()];

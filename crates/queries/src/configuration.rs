@@ -61,7 +61,7 @@ pub fn chip_info(db: &dyn Db, config: Config) -> Chip {
     config.chip(db)
 }
 
-/// The chip as a key of what is known of it.
+/// The chip as a key of the facts about it.
 #[query(returns(copy))]
 pub fn chip_key(db: &dyn Db, config: Config) -> ChipKey<'_> {
     ChipKey::new(db, chip_info(db, config))

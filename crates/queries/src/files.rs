@@ -413,7 +413,7 @@ pub fn debug_data<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<DebugDat
     Arc::new(oriole_hir::debug_data(&function_tree(db, unit).unit()))
 }
 
-/// Diagnostics of the control flow of a function: registers that nothing writes before they are read,
+/// Findings about the control flow of a function: registers that nothing writes before they are read,
 /// instructions that control never reaches. Diagnostics only, no stage reads it. No place enters.
 #[query(returns(ref))]
 pub fn flow_report<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> FlowReport {

@@ -143,7 +143,7 @@ fn keep(cache: &Cache, key: &Key, compiled: &LinkedFunction) {
     }
 }
 
-/// Compares what was kept with what was compiled.
+/// Compares the kept function with the compiled one.
 fn verified(known: LinkedFunction, compiled: Arc<LinkedFunction>) -> Staged<LinkedFunction> {
     if known == *compiled {
         return Ok(compiled);

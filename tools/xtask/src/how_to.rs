@@ -32,7 +32,7 @@ struct Tree<'a> {
     developer_commands: BTreeSet<String>,
 }
 
-/// Reports what the pages name and the tree does not have, and what they should name and do not.
+/// Reports names that the pages have and the tree does not, and names that they should have and do not.
 pub fn check(root: &Path, found: &mut Vec<String>) {
     let tree = Tree::read(root);
     for page in crate::tidy::files(&root.join(PAGES), "md") {

@@ -22,7 +22,7 @@ struct Project<'a> {
     tests: BTreeSet<String>,
 }
 
-/// Reports what is wrong with the page.
+/// Reports the errors of the page.
 pub fn check(root: &Path, found: &mut Vec<String>) {
     let Ok(page) = std::fs::read_to_string(root.join(PAGE)) else {
         found.push(format!("{PAGE} is missing"));

@@ -119,7 +119,7 @@ fn place(path: &Path, input: Option<&Path>) -> io::Result<Place> {
     Ok(Place::File(path.canonicalize()?))
 }
 
-/// The path that a link to nothing leads to; of what is no link the path itself.
+/// The path that a link to nothing leads to; the path itself if it is no link.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS {
@@ -168,7 +168,7 @@ fn stream(path: &Path) -> io::Result<std::fs::File> {
     std::fs::File::options().write(true).open(path)
 }
 
-/// Opens what is no plain file without waiting for a reader that may never come.
+/// Opens a file that is not a regular one without waiting for a reader that may never come.
 #[cfg(unix)]
 fn stream(path: &Path) -> io::Result<std::fs::File> {
     use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};

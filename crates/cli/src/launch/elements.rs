@@ -380,7 +380,7 @@ mod tests {
         assert!(Element::try_from("u12".to_owned()).is_err());
     }
 
-    /// f64 to f16 rounds once: through f32 the lost bits would make a tie.
+    /// f16 and bf16 are rounded once: through f32 the lost bits would make a tie.
     #[test]
     fn halves_are_rounded_once() {
         let above_tie = 1.0 + 2f64.powi(-11) + 2f64.powi(-40);

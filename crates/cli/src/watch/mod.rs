@@ -1,8 +1,8 @@
 //! `oriole watch`: compiles again whenever a file changes, with one database that remembers what stayed the same.
 //!
-//! This file turns events of the file system into paths; what a change of a file means is in `project`, what is watched
-//! in `roots`, what a line of options means in `line`. A path is looked at when it has been quiet for a moment; a file that is read half-written all the same gives
-//! diagnostics, and another event.
+//! This file turns events of the file system into paths; `project` has the meaning of a change, `roots` the
+//! watched files, `line` the meaning of a line of options. A path is looked at when it has been quiet for a
+//! moment; a file that is read half-written all the same gives diagnostics, and another event.
 
 mod line;
 mod project;

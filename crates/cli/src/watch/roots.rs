@@ -24,7 +24,7 @@ pub struct Root {
 /// The fate of a root's folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// It is what it was.
+    /// It is unchanged.
     Same,
     /// It is gone.
     Gone,

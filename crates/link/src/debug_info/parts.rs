@@ -14,7 +14,7 @@ pub struct DebugParts {
     pub sections: triomphe::Arc<Vec<DebugSection>>,
     /// Names of variables that have places when the module is laid out.
     pub open: Vec<OpenReference>,
-    /// Names without a place, by the ordinal of the unit that has them.
+    /// Warnings about names without a place, by the ordinal of the unit.
     pub warnings: Vec<(usize, Diagnostic)>,
 }
 

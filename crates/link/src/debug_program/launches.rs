@@ -1,6 +1,7 @@
 //! Which code runs in which launches, and places that several launches share.
 //!
-//! It is apart from what is placed: shared memory, tables and headers follow one rule. No size of anything is known here.
+//! It is apart from the placed things: shared memory, tables and headers follow one rule. No size of anything
+//! is known here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +48,8 @@ impl Launches {
     }
 }
 
-/// Where what each kernel has ends. Something that several launches need is at one place in all of them, after what each has.
+/// End of the memory of each kernel. An object that several launches need is at one place in all of them,
+/// after the memory of each.
 pub struct Ends(pub Vec<u64>);
 
 impl Ends {

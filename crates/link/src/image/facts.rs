@@ -11,7 +11,7 @@ use super::place::mbarrier_kind;
 /// Fewest registers of a thread whose code calls by the convention, or is called so.
 pub const LEAST_FOR_CALLS: u32 = 24;
 
-/// Registers, stack and order of what was collected over all members.
+/// Registers, stack, and the sorting of facts that were collected over all members.
 pub fn finish(members: &[Member], image: &mut KernelImage) {
     if members.iter().skip(1).any(|member| !member.is_routine) || !image.externs.is_empty() {
         image.registers = image.registers.max(LEAST_FOR_CALLS);

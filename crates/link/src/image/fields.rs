@@ -10,7 +10,7 @@ use oriole_sass::InstructionWord;
 
 use crate::error::ImageError;
 
-/// Multiples of four that fit each field that a relocation patches, and a number that is no such multiple.
+/// Multiples of four that fit each field that a relocation patches, and an odd number.
 const PROBES: [u32; 2] = [0x1234, 0x0edc];
 const ODD_PROBE: u32 = 0x1235;
 

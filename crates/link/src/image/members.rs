@@ -63,7 +63,7 @@ pub fn closure<'a>(
     Ok(members)
 }
 
-/// The name that a symbol of a function stands for.
+/// Meaning of a symbol of a function.
 pub fn symbol_ref(function: &LinkedFunction, symbol: SymbolId) -> Result<&oriole_ori::SymbolRef, ImageError> {
     function.symbols.get(symbol).ok_or_else(|| ImageError::Internal(format!("no symbol {}", symbol.0)))
 }

@@ -234,7 +234,7 @@ impl Linker<'_> {
         })
     }
 
-    /// The name of code of another section.
+    /// The symbol for a name of another section.
     pub fn named(&self, name: &str, image: &mut KernelImage) -> SymbolRef {
         let name = self.symbols.meant(name);
         let known = image.names.iter().position(|known| known == name);
@@ -244,7 +244,7 @@ impl Linker<'_> {
         }))
     }
 
-    /// The name of a constant operand of code with a section of its own.
+    /// The symbol for a constant operand of code with a section of its own.
     fn operand(&self, symbol: &oriole_ori::SymbolRef, image: &mut KernelImage) -> SymbolRef {
         match symbol.kind {
             SymbolKind::OpaqueParameter(number) => SymbolRef::OwnParameter(number as usize),

@@ -1,4 +1,4 @@
-//! Shared memory of a kernel: what each variable has of it.
+//! Shared memory of a kernel: the place of each variable.
 //!
 //! It is for whole-program output, where a kernel's memory is its own; `debug_program` places what several kernels have. No code is
 //! looked at but the symbols that it names.
