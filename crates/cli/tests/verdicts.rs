@@ -344,7 +344,7 @@ fn as_many_registers_as_are_named_are_enough() {
 #[test]
 fn debug_info_of_code_with_added_fences() {
     let written = large_product("").replace("wgmma.mma_async", "mov.f32 %f7, 0f3f800000;\nwgmma.mma_async");
-    check(&[("wgmma", written, &["compile", "-O0", "-g", "{}"], 0, "")]);
+    check(&[("wgmma", written, &["compile", "-O0", "-g", "{}"], 0, "warning[ptx::serialized-products]")]);
 }
 
 /// Where code needs more registers than its own `setmaxnreg` leave, a thread keeps those it starts with.
