@@ -7,7 +7,7 @@
 
 use std::any::Any;
 use std::ops::Deref;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{self, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 use salsa::plumbing::AsId;
@@ -56,8 +56,11 @@ struct Stages {
     /// The last use.
     used: u64,
     /// By stage, the last results first; each is an [`Entry`].
-    results: FxHashMap<&'static str, Vec<Box<dyn Any + Send + Sync>>>,
+    results: FxHashMap<&'static str, Vec<AnyEntry>>,
 }
+
+/// An [`Entry`] of any types.
+type AnyEntry = sync::Arc<dyn Any + Send + Sync>;
 
 /// A result with what it depends on; the input is a shared pointer.
 struct Entry<I, O, T> {
@@ -81,14 +84,12 @@ impl History {
         O: PartialEq + 'static,
         T: 'static,
     {
-        let mut kept = self.lock();
-        let results = kept.used(slot)?.results.get_mut(stage)?;
-        let at = results.iter().position(|result| {
-            let entry = result.downcast_ref::<Entry<I, O, T>>();
-            entry.is_some_and(|entry| entry.options == *options && entry.is_of(input))
-        })?;
-        results[..=at].rotate_right(1);
-        Some(results[0].downcast_ref::<Entry<I, O, T>>()?.result.clone())
+        // Inputs may be large: they are compared without the lock.
+        let results = self.lock().used(slot)?.results.get(stage)?.clone();
+        let is_wanted = |entry: &Entry<I, O, T>| entry.options == *options && entry.is_of(input);
+        let found = results.iter().find(|result| result.downcast_ref().is_some_and(is_wanted))?;
+        self.lock().move_to_front(slot, stage, found);
+        Some(found.downcast_ref::<Entry<I, O, T>>()?.result.clone())
     }
 
     /// Keeps the result of a stage that was not found. Where too many are kept, the one that was not used for the longest time goes.
@@ -106,7 +107,8 @@ impl History {
         let Some(stages) = kept.used(slot) else { return };
         let results = stages.results.entry(stage).or_default();
         results.truncate(DEPTH - 1);
-        results.insert(0, Box::new(Entry { input: input.clone(), options, result: result.clone() }));
+        let entry = Entry { input: input.clone(), options, result: result.clone() };
+        results.insert(0, sync::Arc::new(entry));
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -122,6 +124,16 @@ impl Kept {
         let stages = self.slots.get_mut(&slot)?;
         stages.used = self.clock;
         Some(stages)
+    }
+
+    /// Makes a result of a stage the last used one, if it is still kept.
+    fn move_to_front(&mut self, slot: Slot, stage: &'static str, found: &AnyEntry) {
+        let results = self.slots.get_mut(&slot).and_then(|stages| stages.results.get_mut(stage));
+        if let Some(results) = results
+            && let Some(at) = results.iter().position(|result| sync::Arc::ptr_eq(result, found))
+        {
+            results[..=at].rotate_right(1);
+        }
     }
 
     /// Drops the half of the slots that was not used for the longest time.

@@ -16,6 +16,20 @@ use crate::failure::{Failed, Staged, guarded};
 use crate::stage::{Stage, always, handed_on};
 use crate::{calls, configuration, files, stage, stored, weight};
 
+/// The names of the queries of stages, in order; `compiled` stands for all but the last where none is kept.
+pub const STAGES: [&str; 10] = [
+    "bridged",
+    "early",
+    "ssa_early",
+    "ssa_mid",
+    "ssa_late",
+    "legal",
+    "allocated",
+    "selected",
+    "finished",
+    "encoded",
+];
+
 /// The most registers that the source grants a kernel or function by itself.
 #[query(returns(copy))]
 pub fn register_limit<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Option<u16> {

@@ -11,6 +11,7 @@ use crate::support::{DIVISION, KERNELS, Session, cold, kernel, module};
 use expect_test::expect;
 use oriole_inputs::{Config, Database, SourceFile};
 use oriole_options::Options;
+use oriole_queries::functions::STAGES;
 
 /// The part of the page between the markers, as rows of cells.
 fn table() -> Vec<Vec<String>> {
@@ -22,20 +23,6 @@ fn table() -> Vec<Vec<String>> {
     rows.map(|line| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()).collect()
 }
 
-/// The groups of phases, in order; a row may name a run of them.
-const CHAIN: [&str; 10] = [
-    "bridged",
-    "early",
-    "ssa_early",
-    "ssa_mid",
-    "ssa_late",
-    "legal",
-    "allocated",
-    "selected",
-    "finished",
-    "encoded",
-];
-
 /// The queries that a cell names: `` `a`, `b` to `c` ``.
 fn queries(cell: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
@@ -45,9 +32,9 @@ fn queries(cell: &str) -> Vec<String> {
             range = part.trim() == "to";
         } else if range {
             let place =
-                |name: &str| CHAIN.iter().position(|query| *query == name).expect("a range of groups");
+                |name: &str| STAGES.iter().position(|query| *query == name).expect("a range of groups");
             let first = found.last().map_or(0, |last| place(last) + 1);
-            found.extend(CHAIN[first..=place(part)].iter().map(|query| query.to_string()));
+            found.extend(STAGES[first..=place(part)].iter().map(|query| query.to_string()));
         } else {
             found.push(part.to_owned());
         }
@@ -65,7 +52,7 @@ fn units(cell: &str) -> Vec<String> {
                 (0..KERNELS).filter(|&number| number != 7).map(|number| format!("entry k{number}")).collect()
             }
             "each function" => vec!["function once".to_owned(), "function twice".to_owned()],
-            "each stage of passes" => CHAIN[..6].iter().map(|stage| format!("stage {stage}")).collect(),
+            "each stage of passes" => STAGES[..6].iter().map(|stage| format!("stage {stage}")).collect(),
             part => vec![part.to_owned()],
         })
         .collect()
@@ -105,7 +92,7 @@ const CHIP: [&str; 4] = ["forms", "latency_model", "selection_tree", "target"];
 fn differences(edit: &str, session: &Session, config: &str) -> String {
     let mut actual = BTreeMap::new();
     for (execution, count) in session.executed() {
-        let keyed = CHAIN.contains(&execution.query)
+        let keyed = STAGES.contains(&execution.query)
             || execution.query.ends_with("_options")
             || [
                 "chip_info",
@@ -394,7 +381,7 @@ fn six_hundred_kernels() {
         let count = |query: &&str| {
             executed.iter().filter(|row| row.0.query == *query).map(|row| row.1).sum::<usize>()
         };
-        CHAIN
+        STAGES
             .iter()
             .map(|query| format!("{query} {}", count(query)))
             .filter(|row| !row.ends_with(" 0"))
@@ -431,7 +418,7 @@ fn half_typed_text() {
             let compiled = session.compile();
             assert_eq!(compiled.cubin.is_none(), text != module(), "{typed}: {:?}", compiled.diagnostics);
             for execution in session.executed().keys() {
-                let back_end = CHAIN.contains(&execution.query) || execution.query == "kernel_image";
+                let back_end = STAGES.contains(&execution.query) || execution.query == "kernel_image";
                 assert!(!back_end || execution.unit == "entry k7", "{typed}: {execution}");
             }
         }
@@ -487,7 +474,7 @@ fn a_family_and_its_base_chip_run_their_own_stages() {
                 assert!(fits && ["", "entry k7"].contains(&row.unit.as_str()), "{own} {number}: {row}");
             }
             let once = |query: &str| executed.iter().filter(|row| row.query == query).count() == 1;
-            assert!(CHAIN.iter().all(|query| once(query)), "{own} {number}");
+            assert!(STAGES.iter().all(|query| once(query)), "{own} {number}");
         }
     }
     let mut options = Options::default();
