@@ -4,14 +4,14 @@
 //! here.
 
 use oriole_ori::print::block_text;
-use oriole_ori::{BlockId, Cfg, Dominators, Function, Loops};
+use oriole_ori::{BlockId, Function};
 
 use crate::graphviz::{Edge, EdgeKind, Graph, Node, title};
 
 /// The graph for Graphviz, with the code in the blocks.
 pub fn ori_dot(name: &str, function: &Function) -> String {
-    let cfg = Cfg::new(function);
-    let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
+    let graph = function.graph();
+    let (cfg, loops) = (graph.cfg(), graph.loops());
     let node = |block: BlockId| Node {
         title: title(&block.to_string(), loops.depth(block) as usize),
         lines: block_text(function, block).lines().map(|line| line.trim_start().to_owned()).collect(),

@@ -6,7 +6,6 @@
 use std::fmt::Write as _;
 
 use oriole_inputs::{Config, Database, FunctionUnit};
-use oriole_ori::Cfg;
 use oriole_pipeline::{Phase, Work};
 use oriole_queries::{Failed, view};
 
@@ -73,7 +72,7 @@ impl PhaseView {
         let function = view::ori_after(db, unit, config, phase)?;
         match layout {
             Layout::Graph => text.push_str(&ori_dot(&name, &function)),
-            Layout::Order => text.push_str(&Cfg::new(&function).describe(&function)),
+            Layout::Order => text.push_str(&function.graph().cfg().describe()),
             Layout::Text => {
                 let _ = writeln!(text, "{function}");
             }

@@ -108,9 +108,8 @@ pub fn select(
 }
 
 fn loop_depths(function: &Function) -> TiVec<BlockId, u8> {
-    let cfg = oriole_ori::Cfg::new(function);
-    let dominators = oriole_ori::Dominators::new(function, &cfg);
-    let loops = oriole_ori::Loops::new(function, &cfg, &dominators);
+    let graph = function.graph();
+    let loops = graph.loops();
     function.block_ids().map(|block| u8::try_from(loops.depth(block)).unwrap_or(u8::MAX)).collect()
 }
 

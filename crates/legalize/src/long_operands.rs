@@ -23,9 +23,10 @@ impl LongOperands {
         if blocks.is_empty() {
             return LongOperands::default();
         }
-        let cfg = Cfg::new(function);
+        let graph = function.graph();
+        let cfg = graph.cfg();
         let makers = Makers::new(function);
-        let known = blocks.into_iter().filter_map(|id| Some((id, makers.known_in(&cfg, id)?)));
+        let known = blocks.into_iter().filter_map(|id| Some((id, makers.known_in(cfg, id)?)));
         LongOperands(known.collect())
     }
 

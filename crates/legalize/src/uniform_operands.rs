@@ -7,8 +7,8 @@
 
 use oriole_ori::effects::wants_uniform_operands;
 use oriole_ori::{
-    BlockId, Builder, Cfg, Divergence, File, FormChange, Function, Guard, Instruction, MemoryInfo, Opcode,
-    Origin, Outcome, Pass, Pseudo, Source, SourceKind, Value, edges,
+    BlockId, Builder, Divergence, File, FormChange, Function, Guard, Instruction, MemoryInfo, Opcode, Origin,
+    Outcome, Pass, Pseudo, Source, SourceKind, Value, edges,
 };
 use oriole_sass::{Mod, Op};
 use std::collections::BTreeMap;
@@ -26,8 +26,8 @@ pub fn run(function: &mut Function) -> bool {
     if wanted.is_empty() {
         return false;
     }
-    let cfg = Cfg::new(function);
-    let divergence = Divergence::new(function, &cfg);
+    let graph = function.graph();
+    let divergence = Divergence::new(function, &graph);
     let facts = Facts { divergence, constants: constants(function) };
     for id in wanted {
         block(function, &facts, id);

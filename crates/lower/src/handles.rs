@@ -8,8 +8,8 @@
 use oriole_chip::Chip;
 use oriole_ori::handle::{handle, make_uniform, replace_handle};
 use oriole_ori::{
-    BlockId, Builder, Cfg, Destination, Divergence, File, Function, Guard, Instruction, Opcode, Pseudo,
-    Source, SourceKind, Value,
+    BlockId, Builder, Destination, Divergence, File, Function, Guard, Instruction, Opcode, Pseudo, Source,
+    SourceKind, Value,
 };
 use oriole_sass::{Mod, Op};
 use std::collections::BTreeMap;
@@ -28,8 +28,8 @@ pub(crate) fn settle(function: &mut Function, chip: Chip, uniform: bool) {
     if places.is_empty() {
         return;
     }
-    let cfg = Cfg::new(function);
-    let divergence = Divergence::new(function, &cfg);
+    let graph = function.graph();
+    let divergence = Divergence::new(function, &graph);
     let may_stay = uniform && function.is_entry && !has_calls(function);
     let mut made: BTreeMap<Value, Option<Value>> = BTreeMap::new();
     let mut divergent = Vec::new();

@@ -53,12 +53,11 @@ pub fn take_turns(function: &mut Function) {
     if found.is_empty() {
         return;
     }
-    let cfg = Cfg::new(function);
-    let dominators = Dominators::new(function, &cfg);
-    let divergence = Divergence::new(function, &cfg);
+    let graph = function.graph();
+    let (cfg, dominators) = (graph.cfg(), graph.dominators());
+    let divergence = Divergence::new(function, &graph);
     let definitions = Chains::of_definitions(function, cfg.order());
-    let elections =
-        Elections { function, cfg: &cfg, dominators: &dominators, divergence: &divergence, definitions };
+    let elections = Elections { function, cfg, dominators, divergence: &divergence, definitions };
     let needs_turns = |&(id, times): &(BlockId, Times)| {
         let mut agree = true;
         for instruction in &function.block(id).instructions {

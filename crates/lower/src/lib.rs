@@ -77,7 +77,7 @@ pub use limits::{register_cap, register_limit};
 use oriole_chip::Chip;
 use oriole_hir::Body;
 use oriole_options::LowerOptions;
-use oriole_ori::{BlockId, Cfg, Divergence, File, Function, Opcode, values_across_blocks};
+use oriole_ori::{BlockId, Divergence, File, Function, Opcode, values_across_blocks};
 use oriole_sass::Op;
 
 /// Inputs of lowering besides the function.
@@ -134,11 +134,12 @@ fn writes_uniform_in_parts(function: &Function) -> bool {
         writes
     };
     let writers: Vec<BlockId> = function.block_ids().filter(writes).collect();
-    let cfg = Cfg::new(function);
+    let graph = function.graph();
+    let cfg = graph.cfg();
     // The whole warp executes the entry; usually no other block writes uniform registers.
     if writers.iter().all(|&block| block == BlockId(0)) && cfg.predecessors(BlockId(0)).is_empty() {
         return false;
     }
-    let divergence = Divergence::new(function, &cfg);
+    let divergence = Divergence::new(function, &graph);
     writers.iter().any(|&block| !divergence.is_uniform_block(block))
 }

@@ -5,8 +5,8 @@ pub mod evaluator;
 
 use evaluator::{Outcome, World};
 use oriole_ori::{
-    Builder, Cfg, Divergence, File, Form, Function, Guard, Instruction, MemoryInfo, Origin, Source,
-    SourceKind, Space, Value, verify,
+    Builder, Divergence, File, Form, Function, Guard, Instruction, MemoryInfo, Origin, Source, SourceKind,
+    Space, Value, verify,
 };
 use oriole_sass::{Mod, Op, Symbol};
 use typed_index_collections::ti_vec;
@@ -147,8 +147,9 @@ pub fn assert_verified(function: &Function, form: Form, what: &str) {
 
 /// A world that also checks the results of divergence analysis.
 pub fn checking_world(function: &Function, schedule: u64) -> World {
-    let cfg = Cfg::new(function);
-    let divergence = Divergence::new(function, &cfg);
+    let graph = function.graph();
+    let _cfg = graph.cfg();
+    let divergence = Divergence::new(function, &graph);
     World {
         uniform_blocks: Some(function.block_ids().map(|b| divergence.is_uniform_block(b)).collect()),
         uniform_values: Some(function.values.keys().map(|v| divergence.is_uniform(v)).collect()),

@@ -4,7 +4,7 @@
 //! It is here because every group of phases ends with it: two functions that differ only in numbering become equal
 //! values with equal text.
 
-use crate::{BlockId, Cfg, ConstBase, Function, SourceKind, SymbolId, SymbolKind, Table, Value, ValueData};
+use crate::{BlockId, ConstBase, Function, SourceKind, SymbolId, SymbolKind, Table, Value, ValueData};
 use typed_index_collections::{TiVec, ti_vec};
 
 /// Brings a function into canonical form.
@@ -16,7 +16,8 @@ pub fn canonicalize(function: &mut Function) {
 
 /// Drops unreachable blocks and sorts the others in RPO. Phi sources of dropped predecessors are removed.
 pub fn order_blocks(function: &mut Function) {
-    let cfg = Cfg::new(function);
+    let graph = function.graph();
+    let cfg = graph.cfg();
     if cfg.order().len() == function.blocks.len() && cfg.order().is_sorted() {
         // Block numbers do not change.
         for phi in function.blocks.iter_mut().flat_map(|block| &mut block.phis) {

@@ -1,17 +1,19 @@
-//! Predecessors and reverse postorder (RPO) of a function's control-flow graph.
+//! Edges and reverse postorder (RPO) of a function's control-flow graph.
 //!
-//! It is here because nearly every pass needs them. It is a snapshot: a pass that changes an edge builds a new one.
-//! Unreachable blocks are not in the RPO and are no predecessors.
+//! It is here because nearly every pass needs them. It is a snapshot, which [`crate::FlowGraph`] keeps with the function
+//! until an edge changes. Unreachable blocks are not in the RPO and are no predecessors.
 
+use crate::csr::Csr;
 use crate::{BlockId, Function};
-use smallvec::SmallVec;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// Predecessors and RPO of the reachable blocks.
+/// Edges and RPO of the reachable blocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cfg {
+    /// Successors of each block in their order, of unreachable ones too.
+    successors: Csr<BlockId, BlockId>,
     /// Distinct reachable predecessors of each block, in RPO of the predecessors.
-    predecessors: TiVec<BlockId, SmallVec<[BlockId; 2]>>,
+    predecessors: Csr<BlockId, BlockId>,
     /// Reachable blocks in reverse postorder; the entry is first.
     order: Vec<BlockId>,
     /// RPO number of each block, `u32::MAX` if unreachable.
@@ -22,6 +24,7 @@ impl Cfg {
     /// Computes the RPO and the predecessors.
     pub fn new(function: &Function) -> Cfg {
         let count = function.blocks.len();
+        let successors = Csr::of_rows(function.blocks.iter().map(|block| block.successors.as_slice()));
         let mut order = Vec::with_capacity(count);
         let mut seen: TiVec<BlockId, bool> = ti_vec![false; count];
         // Explicit stack of (block, next successor to visit): functions may be deeper than the call stack.
@@ -31,8 +34,7 @@ impl Cfg {
             stack.push((entry, 0));
         }
         while let Some((block, next)) = stack.last_mut() {
-            let successors = &function.block(*block).successors;
-            if let Some(&successor) = successors.get(*next) {
+            if let Some(&successor) = successors.of(*block).get(*next) {
                 *next += 1;
                 if !std::mem::replace(&mut seen[successor], true) {
                     stack.push((successor, 0));
@@ -47,23 +49,44 @@ impl Cfg {
         for (place, &block) in order.iter().enumerate() {
             position[block] = place as u32;
         }
-        let mut predecessors: TiVec<BlockId, SmallVec<[BlockId; 2]>> = ti_vec![SmallVec::new(); count];
+        let mut edges = Vec::with_capacity(2 * order.len());
+        let mut last: TiVec<BlockId, u32> = ti_vec![u32::MAX; count];
         for &block in &order {
-            for &successor in &function.block(block).successors {
-                let list = &mut predecessors[successor];
-                // All edges of one block are visited together, so a duplicate edge is the last entry of the list.
-                if list.last() != Some(&block) {
-                    list.push(block);
+            for &successor in successors.of(block) {
+                if std::mem::replace(&mut last[successor], block.0) != block.0 {
+                    edges.push((successor, block));
                 }
             }
         }
-        Cfg { predecessors, order, position }
+        let predecessors = Csr::new(count, &edges);
+        Cfg { successors, predecessors, order, position }
+    }
+
+    /// True if the function has these blocks and edges, in this order.
+    pub fn is_of(&self, function: &Function) -> bool {
+        self.count() == function.blocks.len()
+            && function
+                .blocks
+                .iter_enumerated()
+                .all(|(id, block)| block.successors.as_slice() == self.successors(id))
+    }
+
+    /// Count of blocks, unreachable ones included.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.position.len()
+    }
+
+    /// Successors in their order: taken targets, then the fall-through.
+    #[inline]
+    pub fn successors(&self, block: BlockId) -> &[BlockId] {
+        self.successors.of(block)
     }
 
     /// Distinct reachable predecessors.
     #[inline]
     pub fn predecessors(&self, block: BlockId) -> &[BlockId] {
-        &self.predecessors[block]
+        self.predecessors.of(block)
     }
 
     /// Reachable blocks in reverse postorder.
@@ -85,31 +108,26 @@ impl Cfg {
     }
 
     /// True if the graph has a cycle.
-    pub fn has_cycles(&self, function: &Function) -> bool {
-        self.order.iter().any(|&block| {
-            let successors = &function.block(block).successors;
-            successors.iter().any(|&successor| self.position[successor] <= self.position[block])
-        })
+    pub fn has_cycles(&self) -> bool {
+        self.order.iter().any(|&block| self.successors(block).iter().any(|&to| self.goes_back(block, to)))
     }
 
     /// Retreating edges `(from, to)` of the RPO, self-loops included, in RPO of `from`.
-    pub fn back_edges(&self, function: &Function) -> Vec<(BlockId, BlockId)> {
-        let mut edges = Vec::new();
-        for &block in &self.order {
-            for &successor in &function.block(block).successors {
-                if self.position[successor] <= self.position[block] {
-                    edges.push((block, successor));
-                }
-            }
-        }
-        edges
+    pub fn back_edges(&self) -> Vec<(BlockId, BlockId)> {
+        let edges = |&block: &BlockId| self.successors(block).iter().map(move |&to| (block, to));
+        self.order.iter().flat_map(edges).filter(|&(from, to)| self.goes_back(from, to)).collect()
+    }
+
+    /// True if an edge of the RPO retreats.
+    fn goes_back(&self, from: BlockId, to: BlockId) -> bool {
+        self.position[to] <= self.position[from]
     }
 
     /// The state as text: RPO numbers, traversal order, back edges.
-    pub fn describe(&self, function: &Function) -> String {
+    pub fn describe(&self) -> String {
         use std::fmt::Write;
         let mut text = String::from("Showing RPO state for each basic block:\n");
-        for block in function.block_ids() {
+        for block in self.position.keys() {
             match self.position(block) {
                 Some(place) => writeln!(text, "bix{} -> RPONum: {place}", block.0),
                 None => writeln!(text, "bix{} -> unreachable", block.0),
@@ -119,7 +137,7 @@ impl Cfg {
         let names: Vec<String> = self.order.iter().map(|block| format!("bix{}", block.0)).collect();
         writeln!(text, "RPO traversal order: {}", names.join(", ")).expect("writing to a string");
         text.push_str("Showing backedge info:\n");
-        for (from, to) in self.back_edges(function) {
+        for (from, to) in self.back_edges() {
             writeln!(text, "bix{} -> backedge's successor BB: {}", from.0, to.0)
                 .expect("writing to a string");
         }

@@ -29,7 +29,7 @@ mod meetings;
 mod tests;
 
 use crate::divergence::is_bare_exit;
-use crate::{BlockId, Cfg, Dominators, File, Function, Loops, Opcode, Value, dominance, effects};
+use crate::{BlockId, Cfg, Dominators, File, FlowGraph, Function, Loops, Opcode, Value, dominance, effects};
 use escapes::Escapes;
 use oriole_sass::Op;
 use rustc_hash::FxHashMap;
@@ -67,9 +67,9 @@ pub struct Site {
 /// Finds the sites of a function.
 pub struct Reconvergence<'a> {
     function: &'a Function,
-    dominators: Dominators,
+    dominators: &'a Dominators,
     post: Dominators,
-    loops: Loops,
+    loops: &'a Loops,
     cfg: &'a Cfg,
     placed: Option<Placed>,
     seen: TiVec<BlockId, u32>,
@@ -101,9 +101,8 @@ pub struct Reconvergence<'a> {
 
 impl<'a> Reconvergence<'a> {
     /// Prepares the trees that [`Reconvergence::site`] needs.
-    pub fn new(function: &'a Function, cfg: &'a Cfg) -> Reconvergence<'a> {
-        let dominators = Dominators::new(function, cfg);
-        let loops = Loops::new(function, cfg, &dominators);
+    pub fn new(function: &'a Function, graph: &'a FlowGraph) -> Reconvergence<'a> {
+        let (cfg, dominators, loops) = (graph.cfg(), graph.dominators(), graph.loops());
         let post = Dominators::post_with(function, cfg, |block| !is_bare_exit(function, block));
         let place = |index: usize| dominators.interval(loops.loops[index].header).map(|(place, _)| place);
         let mut headers: Vec<(u32, usize)> =
@@ -176,7 +175,7 @@ impl<'a> Reconvergence<'a> {
 
     /// The loops.
     pub fn loops(&self) -> &Loops {
-        &self.loops
+        self.loops
     }
 
     /// True if every thread that passes `before` and does not end passes `after` too, or if they are one block.
@@ -186,7 +185,7 @@ impl<'a> Reconvergence<'a> {
 
     /// The dominator tree.
     pub fn dominators(&self) -> &Dominators {
-        &self.dominators
+        self.dominators
     }
 
     /// The places of bare exits in a walk of the dominator tree.
@@ -282,13 +281,13 @@ impl<'a> Reconvergence<'a> {
     /// than the join that the anchor does not dominate; or back to the block of an [`Anchor::End`].
     fn leaves(&mut self, anchor: Anchor, join: Option<BlockId>) -> bool {
         let (function, cfg) = (self.function, self.cfg);
-        let escapes = self.escapes.get_or_insert_with(|| Escapes::new(function, cfg, &self.dominators));
+        let escapes = self.escapes.get_or_insert_with(|| Escapes::new(function, cfg, self.dominators));
         let Some((from, to)) = self.dominators.interval(anchor.block()) else { return true };
         let header = match anchor {
             Anchor::Entry(header) => Some(header),
             Anchor::End(_) => None,
         };
-        let (skip_from, skip_to) = below(&self.dominators, join, from, to);
+        let (skip_from, skip_to) = below(self.dominators, join, from, to);
         escapes.leave(from..skip_from, from, [join, header])
             || escapes.leave(skip_to..to, from, [join, header])
     }

@@ -52,6 +52,21 @@ impl<I: Copy + Into<usize>, T: Copy> Csr<I, T> {
         Csr { starts, items, id: PhantomData }
     }
 
+    /// These rows, of the ids from 0.
+    pub fn of_rows<'a>(rows: impl ExactSizeIterator<Item = &'a [T]>) -> Csr<I, T>
+    where
+        T: 'a,
+    {
+        let mut starts = Vec::with_capacity(rows.len() + 1);
+        let mut items = Vec::with_capacity(2 * rows.len());
+        for row in rows {
+            starts.push(items.len() as u32);
+            items.extend_from_slice(row);
+        }
+        starts.push(items.len() as u32);
+        Csr { starts, items, id: PhantomData }
+    }
+
     /// The row of an id.
     #[inline]
     pub fn of(&self, id: I) -> &[T] {

@@ -14,8 +14,8 @@
 use crate::convergence::{Cover, Reconvergence};
 use crate::csr::Csr;
 use crate::{
-    BlockId, Cfg, Chains, File, Function, Instruction, Loops, Opcode, Pseudo, SourceKind, Space, Value,
-    effects,
+    BlockId, Cfg, Chains, File, FlowGraph, Function, Instruction, Loops, Opcode, Pseudo, SourceKind, Space,
+    Value, effects,
 };
 use oriole_sass::{Effect, Mod, Op, Symbol};
 use rustc_hash::FxHashMap;
@@ -34,8 +34,8 @@ pub struct Divergence {
 
 impl Divergence {
     /// Analyses a function, in SSA or not.
-    pub fn new(function: &Function, cfg: &Cfg) -> Divergence {
-        Analysis::new(function, cfg).run()
+    pub fn new(function: &Function, graph: &FlowGraph) -> Divergence {
+        Analysis::new(function, graph).run()
     }
 
     /// True if lanes may hold different values.
@@ -96,7 +96,7 @@ pub fn is_bare_exit(function: &Function, block: BlockId) -> bool {
 struct Analysis<'a> {
     function: &'a Function,
     cfg: &'a Cfg,
-    loops: Loops,
+    loops: &'a Loops,
     reconvergence: Reconvergence<'a>,
     uses: Chains,
     /// Computed on first use: many functions have no divergent branch.
@@ -119,9 +119,9 @@ struct Analysis<'a> {
 }
 
 impl<'a> Analysis<'a> {
-    fn new(function: &'a Function, cfg: &'a Cfg) -> Analysis<'a> {
-        let reconvergence = Reconvergence::new(function, cfg);
-        let loops = reconvergence.loops().clone();
+    fn new(function: &'a Function, graph: &'a FlowGraph) -> Analysis<'a> {
+        let (cfg, loops) = (graph.cfg(), graph.loops());
+        let reconvergence = Reconvergence::new(function, graph);
         let values = function.values.len();
         let blocks = function.blocks.len();
         let uses = Chains::of_uses(function, cfg.order());

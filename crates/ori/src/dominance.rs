@@ -32,8 +32,8 @@ pub struct Dominators {
 
 impl Dominators {
     /// The dominator tree. Unreachable blocks are outside it.
-    pub fn new(function: &Function, cfg: &Cfg) -> Dominators {
-        let count = function.blocks.len();
+    pub fn new(cfg: &Cfg) -> Dominators {
+        let count = cfg.count();
         let parent = solve(count, cfg.order(), |block, visit| {
             cfg.predecessors(block).iter().for_each(|&p| visit(p));
         });

@@ -67,7 +67,8 @@ pub fn split_critical(function: &mut Function) -> bool {
 
 /// Splits critical edges into the blocks that the filter selects.
 pub fn split_critical_if(function: &mut Function, wanted: impl Fn(&Block) -> bool) -> bool {
-    let cfg = Cfg::new(function);
+    let graph = function.graph();
+    let cfg = graph.cfg();
     let mut changed = false;
     for &from in cfg.order() {
         let mut targets = function.block(from).successors.clone();
@@ -140,7 +141,7 @@ pub fn end_origins(function: &Function, cfg: &Cfg) -> TiVec<BlockId, Origin> {
 /// Gives the function an entry without predecessors: if block 0 has some, its contents move to a new block that block
 /// 0 falls into.
 pub fn detach_entry(function: &mut Function) {
-    if Cfg::new(function).predecessors(BlockId(0)).is_empty() {
+    if function.graph().cfg().predecessors(BlockId(0)).is_empty() {
         return;
     }
     let body = function.blocks.next_key();

@@ -1,5 +1,6 @@
 //! A function in Ori: values, blocks, references to symbols, and its frame.
 
+use crate::flow_graph::KnownGraph;
 use crate::{File, Instruction, Phi, Value, ValueData};
 use smallvec::SmallVec;
 use typed_index_collections::TiVec;
@@ -184,6 +185,8 @@ pub struct Function {
     pub shared_bytes: u32,
     /// It is at the fixed point of the general optimizations: they would change nothing.
     pub at_fixed_point: bool,
+    /// The graph of its blocks, if one was asked for; see [`Function::graph`].
+    pub graph: KnownGraph,
 }
 
 impl Function {

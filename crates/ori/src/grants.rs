@@ -142,23 +142,24 @@ b3:
   EXIT ; 3
 ";
         let function = parse(text).expect("Ori");
-        let cfg = Cfg::new(&function);
-        let grants = Grants::new(&function, &cfg, 64).expect("counts");
+        let graph = function.graph();
+        let cfg = graph.cfg();
+        let grants = Grants::new(&function, cfg, 64).expect("counts");
         assert_eq!(grants.at_entry.raw, [64, 64, 64, 22]);
         assert_eq!((grants.least, grants.most), (22, 78));
         let throughout: Vec<u16> =
             function.block_ids().map(|block| grants.throughout(&function, block)).collect();
         assert_eq!(throughout, [64, 22, 64, 22]);
-        assert!(grants.raised_by_giving_back(&function, &cfg).is_none());
-        let few = Grants::new(&function, &cfg, 20).expect("counts");
+        assert!(grants.raised_by_giving_back(&function, cfg).is_none());
+        let few = Grants::new(&function, cfg, 20).expect("counts");
         let (instruction, asked, held) =
-            few.raised_by_giving_back(&function, &cfg).expect("more than there are");
+            few.raised_by_giving_back(&function, cfg).expect("more than there are");
         assert_eq!((instruction.origin.0, asked, held), (1, 22, 20));
         let (without, first) = without_grants(&function).expect("changes");
         assert_eq!(first.0, 1);
         assert!(!changes_registers(&without));
         let plain = parse("kernel params=0 barriers=0\nb0:\n  EXIT ; 0\n").expect("Ori");
-        assert!(Grants::new(&plain, &Cfg::new(&plain), 64).is_none());
+        assert!(Grants::new(&plain, plain.graph().cfg(), 64).is_none());
         assert!(without_grants(&plain).is_none());
     }
 

@@ -21,6 +21,7 @@ pub mod divergence;
 pub mod dominance;
 pub mod edges;
 pub mod effects;
+pub mod flow_graph;
 pub mod function;
 pub mod grants;
 pub mod handle;
@@ -49,6 +50,7 @@ pub use chains::Chains;
 pub use confined::values_across_blocks;
 pub use divergence::Divergence;
 pub use dominance::{Dominators, IteratedFrontiers};
+pub use flow_graph::{FlowGraph, KnownGraph};
 pub use function::{
     Block, BlockId, CONSTANT_SIZE, CallShape, Clobbers, Function, LocalVariable, SHARED_UNIT, Successors,
     SymbolId, SymbolKind, SymbolRef, Table, shared_alignment,

@@ -2,7 +2,7 @@
 //!
 //! It is here because spill costs, code motion, unrolling and divergence need the loop depth of blocks.
 
-use crate::{BlockId, Cfg, Dominators, Function};
+use crate::{BlockId, Cfg, Dominators};
 use typed_index_collections::{TiVec, ti_vec};
 
 /// Deeper loops count as loops of this depth, so that sums of weights stay small.
@@ -36,10 +36,10 @@ pub struct Loops {
 
 impl Loops {
     /// Finds the loops.
-    pub fn new(function: &Function, cfg: &Cfg, dominators: &Dominators) -> Loops {
-        let mut latches: TiVec<BlockId, Vec<BlockId>> = ti_vec![Vec::new(); function.blocks.len()];
+    pub fn new(cfg: &Cfg, dominators: &Dominators) -> Loops {
+        let mut latches: TiVec<BlockId, Vec<BlockId>> = ti_vec![Vec::new(); cfg.count()];
         let mut irreducible = false;
-        for (from, to) in cfg.back_edges(function) {
+        for (from, to) in cfg.back_edges() {
             if dominators.dominates(to, from) {
                 if latches[to].last() != Some(&from) {
                     latches[to].push(from);
@@ -58,7 +58,7 @@ impl Loops {
                 latches: std::mem::take(&mut latches[header]),
             })
             .collect();
-        let mut innermost: TiVec<BlockId, Option<u32>> = ti_vec![None; function.blocks.len()];
+        let mut innermost: TiVec<BlockId, Option<u32>> = ti_vec![None; cfg.count()];
         // Inner headers come later in RPO: in reverse order, a block that is already claimed belongs to an inner
         // loop, and the walk continues from that loop's outermost known ancestor.
         for index in (0..loops.len()).rev() {
@@ -94,7 +94,7 @@ impl Loops {
         let intervals = intervals(&loops);
         let mut found = Loops { loops, innermost, intervals, irreducible: Vec::new() };
         if irreducible {
-            found.irreducible = found.irreducible_blocks(function, cfg, dominators);
+            found.irreducible = found.irreducible_blocks(cfg, dominators);
         }
         found
     }
@@ -115,11 +115,11 @@ impl Loops {
     }
 
     /// Blocks that are still in cycles without the back edges of the loops: those cycles have several entries.
-    fn irreducible_blocks(&self, function: &Function, cfg: &Cfg, dominators: &Dominators) -> Vec<BlockId> {
+    fn irreducible_blocks(&self, cfg: &Cfg, dominators: &Dominators) -> Vec<BlockId> {
         let is_left = |from: BlockId, to: BlockId| !dominators.dominates(to, from);
         // Kosaraju's algorithm: a postorder, then components against the edges, the last first. RPO is such a postorder
         // backwards, with or without edges that go back.
-        let mut cyclic: TiVec<BlockId, bool> = ti_vec![false; function.blocks.len()];
+        let mut cyclic: TiVec<BlockId, bool> = ti_vec![false; cfg.count()];
         let mut seen = cyclic.clone();
         for &start in cfg.order() {
             let mut component = Vec::new();

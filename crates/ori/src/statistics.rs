@@ -1,6 +1,6 @@
 //! Counts over a function: the part of the report phases' profile that the IR itself shows.
 
-use crate::{Cfg, File, Function, Liveness, Opcode, Pseudo, Space, Value, classify};
+use crate::{File, Function, Liveness, Opcode, Pseudo, Space, Value, classify};
 use typed_index_collections::{TiVec, ti_vec};
 
 /// Counts over one function.
@@ -29,8 +29,9 @@ pub struct Statistics {
 impl Statistics {
     /// Counts a function.
     pub fn new(function: &Function) -> Statistics {
-        let cfg = Cfg::new(function);
-        let liveness = Liveness::new(function, &cfg);
+        let graph = function.graph();
+        let cfg = graph.cfg();
+        let liveness = Liveness::new(function, cfg);
         let mut statistics = Statistics { blocks: cfg.order().len() as u32, ..Statistics::default() };
         let mut live: TiVec<Value, bool> = ti_vec![false; function.values.len()];
         for &id in cfg.order() {

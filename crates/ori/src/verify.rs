@@ -15,7 +15,7 @@
 use crate::effects;
 use crate::print::Name;
 use crate::{
-    Address, BlockId, Cfg, Divergence, Dominators, File, Function, Instruction, Liveness, Opcode, Pseudo,
+    Address, BlockId, Cfg, Divergence, File, FlowGraph, Function, Instruction, Liveness, Opcode, Pseudo,
     Source, SourceKind, SymbolId, Value, values_across_blocks,
 };
 use oriole_sass::Op;
@@ -105,7 +105,9 @@ impl Verifier<'_> {
         if !self.violations.is_empty() {
             return;
         }
-        let cfg = Cfg::new(function);
+        // A graph of its own, whatever the function keeps.
+        let graph = FlowGraph::new(function);
+        let cfg = graph.cfg();
         self.block = Some(BlockId(0));
         if !cfg.predecessors(BlockId(0)).is_empty() {
             self.say("the entry has a predecessor");
@@ -114,14 +116,14 @@ impl Verifier<'_> {
             self.say("the entry has a phi");
         }
         match self.form {
-            Form::Ssa => self.ssa(&cfg),
+            Form::Ssa => self.ssa(&graph),
             Form::Plain => self.plain(),
             Form::Assigned => {
                 self.plain();
-                self.assigned(&cfg);
+                self.assigned(cfg);
             }
         }
-        self.uniform_writes(&cfg);
+        self.uniform_writes(&graph);
     }
 
     fn structure(&mut self, id: BlockId) {
@@ -381,9 +383,9 @@ impl Verifier<'_> {
         (None, None)
     }
 
-    fn ssa(&mut self, cfg: &Cfg) {
+    fn ssa(&mut self, graph: &FlowGraph) {
         let function = self.function;
-        let dominators = Dominators::new(function, cfg);
+        let (cfg, dominators) = (graph.cfg(), graph.dominators());
         // Place of definition: block, and position (0 for phis, instruction index + 1 otherwise).
         let mut defined: TiVec<Value, Option<(BlockId, usize)>> = ti_vec![None; function.values.len()];
         for &id in cfg.order() {
@@ -457,15 +459,15 @@ impl Verifier<'_> {
         }
     }
 
-    fn uniform_writes(&mut self, cfg: &Cfg) {
+    fn uniform_writes(&mut self, graph: &FlowGraph) {
         let function = self.function;
         if !function.values.iter().any(|data| matches!(data.file, File::UR | File::UP)) {
             return;
         }
-        let divergence = Divergence::new(function, cfg);
+        let divergence = Divergence::new(function, graph);
         // Values that a subset of the warp writes and reads within one block are invisible to other lanes.
         let crosses = values_across_blocks(function);
-        for &id in cfg.order() {
+        for &id in graph.cfg().order() {
             if divergence.is_uniform_block(id) {
                 continue;
             }

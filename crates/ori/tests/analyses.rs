@@ -2,8 +2,8 @@
 
 use expect_test::{Expect, expect};
 use oriole_ori::{
-    BlockId, Cfg, Divergence, Dominators, Form, Function, Liveness, Loops, Statistics, Value, canonical,
-    parse, verify,
+    BlockId, Cfg, Divergence, Dominators, Form, Function, Liveness, Statistics, Value, canonical, parse,
+    verify,
 };
 use typed_index_collections::{TiVec, ti_vec};
 
@@ -23,11 +23,11 @@ fn list(blocks: impl IntoIterator<Item = BlockId>) -> String {
 
 fn check_flow(edges: &[&[u32]], expected: Expect) {
     let function = graph(edges);
-    let cfg = Cfg::new(&function);
-    let dominators = Dominators::new(&function, &cfg);
-    let post = Dominators::post(&function, &cfg);
-    let loops = Loops::new(&function, &cfg, &dominators);
-    let frontiers = dominators.frontiers(&cfg);
+    let graph = function.graph();
+    let (cfg, dominators) = (graph.cfg(), graph.dominators());
+    let post = Dominators::post(&function, cfg);
+    let loops = graph.loops();
+    let frontiers = dominators.frontiers(cfg);
     let mut text = format!("order {}\n", list(cfg.order().iter().copied()));
     for block in function.block_ids() {
         let name = |b: Option<BlockId>| b.map_or("-".to_string(), |b| b.0.to_string());
@@ -41,7 +41,7 @@ fn check_flow(edges: &[&[u32]], expected: Expect) {
         );
     }
     for (index, lap) in loops.loops.iter().enumerate() {
-        text += &format!("loop {} blocks [{}]\n", lap.header.0, list(loops.blocks(&cfg, index)));
+        text += &format!("loop {} blocks [{}]\n", lap.header.0, list(loops.blocks(cfg, index)));
     }
     if loops.is_irreducible() {
         text += &format!("irreducible [{}]\n", list(loops.irreducible.iter().copied()));
@@ -134,8 +134,9 @@ b3:
 #[test]
 fn liveness_of_a_loop() {
     let function = parse(LOOP).unwrap();
-    let cfg = Cfg::new(&function);
-    let liveness = Liveness::new(&function, &cfg);
+    let graph = function.graph();
+    let cfg = graph.cfg();
+    let liveness = Liveness::new(&function, cfg);
     let show = |values: &[Value]| values.iter().map(|v| v.0.to_string()).collect::<Vec<_>>().join(" ");
     let mut text = String::new();
     for block in function.block_ids() {
@@ -197,13 +198,14 @@ fn live_by_paths(function: &Function, cfg: &Cfg, from: BlockId, value: Value) ->
 #[test]
 fn liveness_agrees_with_its_definition() {
     let function = parse(LOOP).unwrap();
-    let cfg = Cfg::new(&function);
-    let liveness = Liveness::new(&function, &cfg);
+    let graph = function.graph();
+    let cfg = graph.cfg();
+    let liveness = Liveness::new(&function, cfg);
     for block in function.block_ids() {
         for value in function.values.keys() {
             assert_eq!(
                 liveness.is_live_in(block, value),
-                live_by_paths(&function, &cfg, block, value),
+                live_by_paths(&function, cfg, block, value),
                 "{block} {value:?}"
             );
         }
@@ -212,8 +214,8 @@ fn liveness_agrees_with_its_definition() {
 
 fn check_divergence(text: &str, expected: Expect) {
     let function = parse(text).unwrap();
-    let cfg = Cfg::new(&function);
-    let divergence = Divergence::new(&function, &cfg);
+    let graph = function.graph();
+    let divergence = Divergence::new(&function, &graph);
     let values: Vec<String> =
         function.values.keys().filter(|&v| divergence.is_divergent(v)).map(|v| v.0.to_string()).collect();
     let blocks = function.block_ids().filter(|&b| !divergence.is_uniform_block(b));

@@ -9,7 +9,7 @@
 use crate::Allocated;
 use crate::Target;
 use oriole_latency::Model;
-use oriole_ori::{Cfg, File, Function, Liveness, MachineFunction, Source, SourceKind, Space, Value};
+use oriole_ori::{File, Function, Liveness, MachineFunction, Source, SourceKind, Space, Value};
 use oriole_sass::form::Table;
 use oriole_sass::{Access, Instruction, RegisterFile, accesses};
 use std::collections::BTreeMap;
@@ -326,8 +326,9 @@ pub fn live_set(allocated: &Allocated, statement: u32) -> Peak {
 /// Visits every instruction with the values live at it, dead results included.
 fn walk(allocated: &Allocated, mut visit: impl FnMut(&Walk<'_>, Live, &oriole_ori::Instruction)) {
     let function = &allocated.function;
-    let cfg = Cfg::new(function);
-    let liveness = Liveness::new(function, &cfg);
+    let graph = function.graph();
+    let cfg = graph.cfg();
+    let liveness = Liveness::new(function, cfg);
     let mut walk = Walk::new(allocated);
     for &id in cfg.order() {
         for &value in liveness.live_out(id) {

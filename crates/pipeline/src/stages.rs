@@ -11,7 +11,7 @@ use oriole_legalize::routine::Routine;
 use oriole_lower::LowerError;
 use oriole_optimize::passes::rematerialize;
 use oriole_options::{AllocateOptions, Optimization, OrderOptions};
-use oriole_ori::{Assignment, BlockId, Cfg, Dominators, Function, Instruction, Loops, MachineFunction};
+use oriole_ori::{Assignment, BlockId, Function, Instruction, MachineFunction};
 use oriole_ptx::Space;
 use oriole_regalloc::AllocateError;
 use oriole_schedule::{KnownBlocks, Throughput};
@@ -301,14 +301,14 @@ fn with_less_frame(
 /// How often a function stores registers in the frame and loads them from there, loops weighted.
 fn frame_accesses(allocated: &Allocated) -> u64 {
     let function = &allocated.function;
-    let cfg = Cfg::new(function);
-    let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
+    let graph = function.graph();
+    let (cfg, loops) = (graph.cfg(), graph.loops());
     let is_spill = |instruction: &&Instruction| {
         instruction.memory.is_some_and(|memory| memory.space == oriole_ori::Space::Spill)
     };
     let of_block = |&block: &BlockId| {
         let count = function.block(block).instructions.iter().filter(is_spill).count() as u64;
-        count * oriole_schedule::weight(&loops, block)
+        count * oriole_schedule::weight(loops, block)
     };
     cfg.order().iter().map(of_block).sum()
 }

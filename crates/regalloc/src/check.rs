@@ -339,7 +339,8 @@ impl Checker<'_> {
 
     fn run(&mut self) {
         let function = &self.allocation.function;
-        let cfg = Cfg::new(function);
+        let graph = function.graph();
+        let cfg = graph.cfg();
         let mut entry: TiVec<BlockId, Option<State>> = ti_vec![None; function.blocks.len()];
         // Nothing is known of any value before its first definition.
         if let Some(first) = entry.first_mut() {
@@ -347,7 +348,7 @@ impl Checker<'_> {
         }
         let input_cfg = Cfg::new(self.input);
         let liveness = Liveness::new(self.input, &input_cfg);
-        self.edges(&cfg);
+        self.edges(cfg);
         let mut work: std::collections::BTreeSet<u32> = [0].into();
         while let Some(position) = work.pop_first() {
             let block = cfg.order()[position as usize];

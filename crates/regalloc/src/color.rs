@@ -15,8 +15,8 @@ use crate::set::RegisterSet;
 use crate::work::Work;
 use oriole_chip::RegisterFiles;
 use oriole_ori::{
-    Cfg, Destination, Divergence, File, Function, Instruction, Liveness, Opcode, Pseudo, Source, SourceKind,
-    Value, values_across_blocks,
+    Cfg, Destination, Divergence, File, FlowGraph, Function, Instruction, Liveness, Opcode, Pseudo, Source,
+    SourceKind, Value, values_across_blocks,
 };
 use oriole_sass::Op;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -250,9 +250,10 @@ impl Graph {
             across_calls: ti_vec![false; count],
             order: Vec::new(),
         };
-        let cfg = Cfg::new(function);
-        let liveness = Liveness::of(function, &cfg, |value| function.file(value) == file);
-        let changes_nothing = graph.find_order(function, &cfg, file);
+        let shape = function.graph();
+        let cfg = shape.cfg();
+        let liveness = Liveness::of(function, cfg, |value| function.file(value) == file);
+        let changes_nothing = graph.find_order(function, cfg, file);
         let mut left = changes_nothing.as_slice();
         for &block in cfg.order() {
             let live = liveness.live_out(block).iter().copied();
@@ -270,7 +271,7 @@ impl Graph {
                 }
             }
         }
-        graph.keep_from_parts(function, &cfg, file);
+        graph.keep_from_parts(function, &shape, file);
         for list in &mut graph.neighbors {
             list.sort_unstable();
             list.dedup();
@@ -281,11 +282,12 @@ impl Graph {
     /// Adds interference for divergent code: a subset of the warp must not overwrite values that other lanes still
     /// need, wherever those are. Values local to a divergent block interfere with all values live across blocks, and
     /// those interfere with the clobbers of functions called by a subset of the warp.
-    fn keep_from_parts(&mut self, function: &Function, cfg: &Cfg, file: File) {
+    fn keep_from_parts(&mut self, function: &Function, shape: &FlowGraph, file: File) {
         if !matches!(file, File::UR | File::UP) || !may_write_in_parts(function, file) {
             return;
         }
-        let divergence = Divergence::new(function, cfg);
+        let cfg = shape.cfg();
+        let divergence = Divergence::new(function, shape);
         let crosses = values_across_blocks(function);
         let crossing: Vec<Value> = self.order.iter().copied().filter(|&v| crosses[v]).collect();
         for &block in cfg.order() {

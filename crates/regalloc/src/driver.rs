@@ -9,7 +9,7 @@ use crate::work::Work;
 use crate::{AllocateError, Allocation, abi, color, edges, handles, operands};
 use oriole_chip::{Chip, RegisterFiles, allocated, nameable};
 use oriole_options::AllocateOptions;
-use oriole_ori::{Assignment, Cfg, File, Function, Grants, Opcode, Origin, Pseudo, Value};
+use oriole_ori::{Assignment, File, Function, Grants, Opcode, Origin, Pseudo, Value};
 
 /// A function whose local variables have frame offsets: the input of the allocation proper, and of the checker.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -108,14 +108,15 @@ impl Limits {
         }
         let stated = function.register_limit.map_or(all, nameable);
         let first = stated.max(floor);
-        let cfg = Cfg::new(function);
-        let grants = Grants::new(function, &cfg, first);
+        let graph = function.graph();
+        let cfg = graph.cfg();
+        let grants = Grants::new(function, cfg, first);
         let changes = grants.is_some();
         // A kernel that changes its register count has the counts in its instructions and at launch fixed: another
         // count would leave warps waiting for registers that are never released.
         let asked = options.limit.filter(|_| !changes).map_or(all, nameable).min(all);
         if let Some((instruction, more, held)) =
-            grants.as_ref().and_then(|grants| grants.raised_by_giving_back(function, &cfg))
+            grants.as_ref().and_then(|grants| grants.raised_by_giving_back(function, cfg))
         {
             let (asked, held) = (allocated(more), allocated(held));
             return Err(AllocateError::Raised { statement: instruction.origin.0, asked, held });

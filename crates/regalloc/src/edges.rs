@@ -11,8 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Puts the moves in: at the end of a block with one successor, else in a new block on the edge.
 pub fn repair(work: &mut Work, registers: &Registers, inputs: &ScanInputs, states: &BlockStates) {
-    let ends = end_origins(&work.function, &inputs.cfg);
-    for &block in inputs.cfg.order() {
+    let ends = end_origins(&work.function, inputs.graph.cfg());
+    for &block in inputs.graph.cfg().order() {
         let successors = work.function.block(block).successors.clone();
         let mut done: FxHashSet<BlockId> = FxHashSet::default();
         let mut split: Vec<(BlockId, BlockId)> = Vec::new();

@@ -15,9 +15,8 @@ use oriole_ori::branches::{
 };
 use oriole_ori::effects::is_transfer;
 use oriole_ori::{
-    AddressPart, Assignment, BlockId, CallShape, Cfg, Clobbers, ConstBase, Destination, File, Function,
-    Guard, Instruction, MemoryInfo, Opcode, Origin, Pseudo, Source, SourceKind, SymbolKind, Value, canonical,
-    edges,
+    AddressPart, Assignment, BlockId, CallShape, Clobbers, ConstBase, Destination, File, Function, Guard,
+    Instruction, MemoryInfo, Opcode, Origin, Pseudo, Source, SourceKind, SymbolKind, Value, canonical, edges,
 };
 use oriole_sass::{Mod, Mods, Op, Operand, OperandKind, form, has_long_integers, legal};
 use rustc_hash::FxHashSet;
@@ -854,7 +853,7 @@ fn layout(function: &mut Function, options: &AllocateOptions) {
     }
     let alone = if follows_source(function, options) { lone_jumps(function) } else { FxHashSet::default() };
     let empty = function.blocks.iter().any(|block| block.instructions.is_empty());
-    let origins = empty.then(|| edges::end_origins(function, &Cfg::new(function)));
+    let origins = empty.then(|| edges::end_origins(function, function.graph().cfg()));
     for block in function.block_ids() {
         let next = BlockId(block.0 + 1);
         if options.thread_branches || options.level == 0 {
@@ -889,8 +888,9 @@ fn layout(function: &mut Function, options: &AllocateOptions) {
 /// Sorts the blocks by the source positions of their ends, as far as known; blocks of one source instruction keep
 /// their order.
 fn order_as_source(function: &mut Function) {
-    let cfg = Cfg::new(function);
-    let ends = edges::end_origins(function, &cfg);
+    let graph = function.graph();
+    let cfg = graph.cfg();
+    let ends = edges::end_origins(function, cfg);
     let mut order = cfg.order().to_vec();
     if let Some((_entry, others)) = order.split_first_mut() {
         let begins =

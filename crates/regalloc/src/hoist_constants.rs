@@ -6,12 +6,13 @@
 
 use crate::edges::tail_start;
 use crate::set::RegisterSet;
-use oriole_ori::{Assignment, BlockId, Cfg, File, Function, Instruction, Opcode, Pseudo, SourceKind, Value};
+use oriole_ori::{Assignment, BlockId, File, Function, Instruction, Opcode, Pseudo, SourceKind, Value};
 use oriole_sass::Op;
 
 /// Hoists such constants in the whole function.
 pub fn hoist(function: &mut Function, assignment: &Assignment) {
-    let cfg = Cfg::new(function);
+    let graph = function.graph();
+    let cfg = graph.cfg();
     for &block in cfg.order() {
         let &[one, other] = function.block(block).successors.as_slice() else { continue };
         if one == other || [one, other].iter().any(|&side| side == block || cfg.predecessors(side).len() != 1)

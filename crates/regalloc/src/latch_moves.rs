@@ -19,13 +19,14 @@ pub fn merge(function: &mut Function, assignment: &Assignment) {
     if !function.is_entry {
         return;
     }
-    let cfg = Cfg::new(function);
+    let graph = function.graph();
+    let cfg = graph.cfg();
     let registers = Registers { function, assignment };
-    let latches: Vec<Latch> = cfg.order().iter().filter_map(|&id| registers.latch(&cfg, id)).collect();
+    let latches: Vec<Latch> = cfg.order().iter().filter_map(|&id| registers.latch(cfg, id)).collect();
     if latches.is_empty() {
         return;
     }
-    let live = registers.live_at_entries(&cfg);
+    let live = registers.live_at_entries(cfg);
     let free = latches.into_iter().filter(|latch| !latch.written.meets(live[latch.exit]));
     for latch in free.collect::<Vec<Latch>>() {
         let from = function.block_mut(latch.block);

@@ -199,7 +199,7 @@ pub fn scan(
         work,
     };
     let mut moves = 0;
-    for &block in inputs.cfg.order() {
+    for &block in inputs.graph.cfg().order() {
         scan.enter(block);
         scan.run_block()?;
         scan.leave();

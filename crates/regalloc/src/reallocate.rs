@@ -54,20 +54,21 @@ impl Cost {
 
 /// Loop depth of each block; a block on an edge is in the loops that contain both ends.
 fn depths(work: &Work, inputs: &ScanInputs) -> TiVec<BlockId, u32> {
-    let innermost = |block: BlockId| inputs.loops.innermost(block);
+    let (cfg, loops) = (inputs.graph.cfg(), inputs.graph.loops());
+    let innermost = |block: BlockId| loops.innermost(block);
     let mut depths: TiVec<BlockId, u32> = ti_vec![0; work.function.blocks.len()];
-    for &block in inputs.cfg.order() {
-        depths[block] = inputs.loops.depth(block);
+    for &block in cfg.order() {
+        depths[block] = loops.depth(block);
         for &successor in &work.function.block(block).successors {
             if successor < inputs.pressure.next_key() {
                 continue;
             }
             let [behind] = work.function.block(successor).successors[..] else { continue };
             let mut common = innermost(block);
-            while let Some(index) = common.filter(|&index| !inputs.loops.contains(index, behind)) {
-                common = inputs.loops.loops[index].parent;
+            while let Some(index) = common.filter(|&index| !loops.contains(index, behind)) {
+                common = loops.loops[index].parent;
             }
-            depths[successor] = common.map_or(0, |index| inputs.loops.loops[index].depth);
+            depths[successor] = common.map_or(0, |index| loops.loops[index].depth);
         }
     }
     depths
@@ -102,7 +103,7 @@ pub fn improve(work: &mut Work, before: Work, inputs: &ScanInputs, floor: u16) {
 /// A new start from the same function. Instructions are copied block by block as the scan reaches them: an attempt
 /// that is given up early copies no more than it has visited.
 pub fn start(before: &Work, inputs: &ScanInputs) -> Work {
-    before.without(|block| inputs.cfg.is_reachable(block))
+    before.without(|block| inputs.graph.cfg().is_reachable(block))
 }
 
 /// An allocation within a limit and a cost, if there is one.

@@ -86,6 +86,7 @@ impl Work {
                 block_threads: function.block_threads,
                 shared_bytes: function.shared_bytes,
                 at_fixed_point: function.at_fixed_point,
+                graph: function.graph.clone(),
             },
             inserted: function
                 .block_ids()

@@ -2,10 +2,7 @@
 //! there. Symbolic operands stay integers.
 
 use oriole_chip::{Chip, WordShape};
-use oriole_ori::{
-    Block, BlockId, Cfg, Dominators, Function, Loops, MachineBlock, MachineFunction, MachineInstruction,
-    Origin,
-};
+use oriole_ori::{Block, BlockId, Function, MachineBlock, MachineFunction, MachineInstruction, Origin};
 use oriole_sass::register::PT;
 use oriole_sass::{EncodeError, Instruction, Op, OperandKind, form};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,8 +36,8 @@ pub fn decoded(
             loop_depth: 0,
         });
     }
-    let cfg = Cfg::new(&graph);
-    let loops = Loops::new(&graph, &cfg, &Dominators::new(&graph, &cfg));
+    let graph = graph.graph();
+    let loops = graph.loops();
     for (id, block) in function.blocks.iter_mut_enumerated() {
         block.loop_depth = u8::try_from(loops.depth(id)).unwrap_or(u8::MAX);
     }

@@ -11,9 +11,7 @@ use crate::graph::{Graph, Sides};
 use crate::pre_ra::latency;
 use crate::region::Region;
 use oriole_chip::Usage;
-use oriole_ori::{
-    BlockId, Cfg, Dominators, Function, Instruction, Liveness, Loops, Opcode, changes_registers,
-};
+use oriole_ori::{BlockId, Function, Instruction, Liveness, Opcode, changes_registers};
 use oriole_sass::{Class, Op};
 
 /// A step is tried if it takes at most 1/SHARE of the registers.
@@ -88,8 +86,8 @@ impl Throughput {
     /// known.
     pub fn new(tables: &Tables, function: &Function, registers: u16, cycles: Option<u64>) -> Throughput {
         let time = cycles.unwrap_or_else(|| time(tables, function));
-        let cfg = Cfg::new(function);
-        let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
+        let graph = function.graph();
+        let (cfg, loops) = (graph.cfg(), graph.loops());
         let issued = |&block: &BlockId| loops.weight(block) * function.block(block).instructions.len() as u64;
         let threads = function.block_threads.unwrap_or(0).max(1);
         Throughput {
@@ -145,9 +143,10 @@ fn multiplies(instruction: &Instruction) -> bool {
 /// Cycles of a function as scheduled, loops weighted.
 fn time(tables: &Tables, function: &Function) -> u64 {
     let model = tables.latency;
-    let cfg = Cfg::new(function);
-    let liveness = Liveness::new(function, &cfg);
-    let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
+    let graph = function.graph();
+    let cfg = graph.cfg();
+    let liveness = Liveness::new(function, cfg);
+    let loops = graph.loops();
     let mut ids = DenseIds::new(function.values.len());
     let times = cfg.order().iter().map(|&block| {
         let instructions = &function.block(block).instructions;

@@ -28,13 +28,14 @@ use oriole_chip::{allocated, nameable};
 use oriole_latency::{Class, Model, ResultPart, Slot};
 use oriole_options::{OrderOptions, ScheduleMode};
 use oriole_ori::{
-    BlockId, Budget, Cfg, Dominators, File, Function, Grants, Instruction, Liveness, Loops, Opcode, Value,
+    BlockId, Budget, Cfg, File, FlowGraph, Function, Grants, Instruction, Liveness, Loops, Opcode, Value,
 };
 use oriole_sass::Op;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Predicates live at once that need no spill.
 const PREDICATES: u32 = 6;
@@ -295,7 +296,7 @@ pub fn order(
     known: Option<&mut KnownBlocks>,
 ) -> Option<Budget> {
     let mut blocks = Blocks::new(function, tables.latency, known);
-    let budget = budget(function, &blocks.cfg, tables, options);
+    let budget = budget(function, blocks.graph.cfg(), tables, options);
     let mut candidates = blocks.candidates();
     lower_highest(&mut candidates, &mut blocks, tables, options);
     // Functions that multiply matrices are scheduled again for occupancy once their registers are known.
@@ -444,22 +445,20 @@ struct Blocks<'a> {
     function: &'a Function,
     known: Option<&'a mut KnownBlocks>,
     model: &'a Model,
-    cfg: Cfg,
+    graph: Arc<FlowGraph>,
     liveness: Liveness,
-    loops: Loops,
     ids: DenseIds,
 }
 
 impl<'a> Blocks<'a> {
     fn new(function: &'a Function, model: &'a Model, known: Option<&'a mut KnownBlocks>) -> Blocks<'a> {
-        let cfg = Cfg::new(function);
-        let liveness = Liveness::new(function, &cfg);
-        let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
-        Blocks { function, known, model, cfg, liveness, loops, ids: DenseIds::new(function.values.len()) }
+        let graph = function.graph();
+        let liveness = Liveness::new(function, graph.cfg());
+        Blocks { function, known, model, graph, liveness, ids: DenseIds::new(function.values.len()) }
     }
 
     fn candidates(&mut self) -> Vec<Candidate> {
-        let blocks = self.cfg.order().to_vec();
+        let blocks = self.graph.cfg().order().to_vec();
         blocks.into_iter().map(|block| self.candidate(block, Sides::Kept)).collect()
     }
 
@@ -467,7 +466,7 @@ impl<'a> Blocks<'a> {
         let prepared = self.prepared(block, sides);
         Candidate {
             block,
-            weight: self.loops.weight(block),
+            weight: self.graph.loops().weight(block),
             low: prepared.low.clone(),
             prepared,
             made: Vec::new(),

@@ -61,12 +61,13 @@ pub fn profile(function: &Function, tables: &Tables, bounds: LaunchBounds) -> Pr
     let usage = Usage { registers, shared: bounds.shared, threads: bounds.threads };
     let occupancy = limits.occupancy(forms.registers(), usage);
     let occupied = f64::from(occupancy.warps) / f64::from(limits.warps_per_sm);
-    let cfg = Cfg::new(function);
+    let graph = function.graph();
+    let cfg = graph.cfg();
     let mut work = Work::default();
     for &block in cfg.order() {
         work.add(model, function, block);
     }
-    let (worst_latency, average_latency) = latencies(function, &cfg, model);
+    let (worst_latency, average_latency) = latencies(function, cfg, model);
     let cycles = f64::from(work.cycles).max(1.0);
     Profile {
         counts,

@@ -33,8 +33,8 @@ pub struct Definitions {
 impl Definitions {
     /// Looks at every instruction.
     pub fn new(function: &Function) -> Definitions {
-        let cfg = Cfg::new(function);
-        Definitions::of(function, &cfg, &Dominators::new(function, &cfg))
+        let graph = function.graph();
+        Definitions::of(function, graph.cfg(), graph.dominators())
     }
 
     /// Like [`Definitions::new`], with a known graph and dominators.

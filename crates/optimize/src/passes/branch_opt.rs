@@ -7,8 +7,7 @@ use oriole_options::Optimization;
 use oriole_ori::branches::{fold_equal_targets, guarded_branch, is_plain_branch, skip_empty_blocks};
 use oriole_ori::edges;
 use oriole_ori::{
-    BlockId, Cfg, FormChange, Function, Instruction, Opcode, Outcome, Pass, canonical,
-    divergence::is_bare_exit,
+    BlockId, FormChange, Function, Instruction, Opcode, Outcome, Pass, canonical, divergence::is_bare_exit,
 };
 use oriole_sass::Op;
 use typed_index_collections::{TiVec, ti_vec};
@@ -99,7 +98,8 @@ fn exit_in_place(function: &mut Function) -> bool {
 /// Merges a block with its only successor if it is the only predecessor of that.
 pub fn join_chains(function: &mut Function) -> bool {
     let mut changed = false;
-    let cfg = Cfg::new(function);
+    let graph = function.graph();
+    let cfg = graph.cfg();
     let mut count: TiVec<BlockId, u32> = ti_vec![0u32; function.blocks.len()];
     for &id in cfg.order() {
         count[id] = cfg.predecessors(id).len() as u32;

@@ -11,8 +11,8 @@ use crate::passes::live_dead;
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::{
-    BlockId, Cfg, Destination, Dominators, File, FormChange, Function, Instruction, Opcode, Outcome, Pass,
-    Pseudo, Source, SourceKind, Value, is_legal,
+    BlockId, Destination, Dominators, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo,
+    Source, SourceKind, Value, is_legal,
 };
 use oriole_sass::{Mod, Op};
 use rustc_hash::FxHashMap;
@@ -45,8 +45,8 @@ pub fn run(function: &mut Function, chip: Chip) -> bool {
     if pairs.is_empty() {
         return false;
     }
-    let cfg = Cfg::new(function);
-    let dominators = Dominators::new(function, &cfg);
+    let graph = function.graph();
+    let (cfg, dominators) = (graph.cfg(), graph.dominators());
     let mut factors = Factors::default();
     // In RPO, so that a factor's register is defined where most multiplies can read it.
     for &id in cfg.order() {
@@ -55,7 +55,7 @@ pub fn run(function: &mut Function, chip: Chip) -> bool {
             let Some(pair) = addend(instruction).and_then(|addend| pairs.get(&addend)) else { continue };
             instruction.sources[ADDEND] = pair.constant.clone();
             if let SourceKind::Imm(number) = instruction.sources[FACTOR].kind {
-                let value = factors.in_register(function, &dominators, number, pair.place);
+                let value = factors.in_register(function, dominators, number, pair.place);
                 instruction.sources[FACTOR] = Source::value(value);
             }
         }

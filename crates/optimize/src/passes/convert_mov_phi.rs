@@ -7,8 +7,8 @@
 //! value yet. An old value that is a constant is copied as such, so that no register holds it.
 
 use oriole_ori::{
-    Cfg, Destination, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo, Source,
-    SourceKind, Value, canonical,
+    Destination, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo, Source, SourceKind,
+    Value, canonical,
 };
 use oriole_ori::{branches, edges};
 use oriole_sass::Op;
@@ -39,8 +39,9 @@ fn leave(function: &mut Function, keeps_jumps: bool) -> bool {
     edges::split_critical_if(function, |block| !block.phis.is_empty());
     let old_values = OldValues::new(function);
     let undefined = &old_values.undefined;
-    let cfg = Cfg::new(function);
-    let ends = edges::end_origins(function, &cfg);
+    let graph = function.graph();
+    let cfg = graph.cfg();
+    let ends = edges::end_origins(function, cfg);
     for &id in cfg.order() {
         let mut phis = std::mem::take(&mut function.block_mut(id).phis);
         if phis.is_empty() {

@@ -28,8 +28,9 @@ use oriole_ori::divergence::is_bare_exit;
 use oriole_ori::edges;
 use oriole_ori::effects::{called_address, gathers_warp, waits_for_all};
 use oriole_ori::{
-    Block, BlockId, Cfg, Destination, Divergence, Dominators, File, FormChange, Function, Instruction, Loops,
-    Opcode, Origin, Outcome, Pass, Phi, PhiSources, Pseudo, Source, SourceKind, Value, canonical,
+    Block, BlockId, Cfg, Destination, Divergence, Dominators, File, FlowGraph, FormChange, Function,
+    Instruction, Opcode, Origin, Outcome, Pass, Phi, PhiSources, Pseudo, Source, SourceKind, Value,
+    canonical,
 };
 use oriole_sass::Op;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,13 +49,14 @@ pub fn run(function: &mut Function, optimized: bool) -> Outcome {
         return Outcome::Unchanged;
     }
     let merged = merge_latches(function) | end_blocks_at_calls(function);
-    let cfg = Cfg::new(function);
-    let divergence = Divergence::new(function, &cfg);
-    let sites = barrier_sites(function, &cfg, &divergence);
+    let graph = function.graph();
+    let cfg = graph.cfg();
+    let divergence = Divergence::new(function, &graph);
+    let sites = barrier_sites(function, &graph, &divergence);
     let gathers = returns_apart(function, &sites, &divergence);
     if sites.is_empty() && !gathers {
         // Nothing changes, so the analyses stay valid.
-        let removed = optimized && remove_syncs_of(function, &cfg, &divergence);
+        let removed = optimized && remove_syncs_of(function, cfg, &divergence);
         return Outcome::changed_if(merged || removed);
     }
     place(function, &sites);
@@ -106,12 +108,14 @@ fn gather_before_return(function: &mut Function) -> bool {
     let Some(last) = returning_block(function).filter(|_| !function.blocks.iter().any(waits)) else {
         return false;
     };
-    let (first, cfg) = (BlockId(0), Cfg::new(function));
+    let first = BlockId(0);
+    let graph = function.graph();
+    let cfg = graph.cfg();
     let before: Vec<BlockId> = cfg.predecessors(last).to_vec();
     if first == last || before.is_empty() || !cfg.predecessors(first).is_empty() {
         return false;
     }
-    let ends = edges::end_origins(function, &cfg);
+    let ends = edges::end_origins(function, cfg);
     let origin = function.block(last).instructions.first().map_or(ends[last], |first| first.origin);
     let value = function.new_value(File::B, None);
     let gather = insert_block(function, last, &before);
@@ -131,7 +135,7 @@ fn gather_before_return(function: &mut Function) -> bool {
 fn place(function: &mut Function, sites: &[Barrier]) {
     // All waits are placed first, then the setups before loops: lanes that meet at a loop header reconverge before
     // they enter. Block sets refer to the original function, so edges are identified by their ends.
-    let ends = edges::end_origins(function, &Cfg::new(function));
+    let ends = edges::end_origins(function, function.graph().cfg());
     let mut in_source: Vec<u32> = ends.iter().map(|&Origin(ordinal)| ordinal).collect();
     in_source.sort_unstable();
     for barrier in sites {
@@ -159,8 +163,8 @@ fn place(function: &mut Function, sites: &[Barrier]) {
     }
     let mut preheaders: BTreeMap<BlockId, BlockId> = BTreeMap::new();
     // A preheader changes only the edges into its own header, so one graph serves all of them.
-    let cfg = Cfg::new(function);
-    let dominators = Dominators::new(function, &cfg);
+    let graph = function.graph();
+    let (cfg, dominators) = (graph.cfg(), graph.dominators());
     for barrier in sites {
         let mut set_up = Instruction::new(Op::BSSY, Origin(0));
         set_up.destinations.push(Destination::new(File::B, [barrier.value]));
@@ -206,9 +210,8 @@ fn place(function: &mut Function, sites: &[Barrier]) {
 /// Gives each loop one back edge: threads that end an iteration in different blocks reconverge there. True if a loop
 /// had several.
 fn merge_latches(function: &mut Function) -> bool {
-    let cfg = Cfg::new(function);
-    let dominators = Dominators::new(function, &cfg);
-    let loops = Loops::new(function, &cfg, &dominators);
+    let graph = function.graph();
+    let loops = graph.loops();
     let mut merged = false;
     for lap in loops.loops.iter().filter(|lap| lap.latches.len() > 1) {
         // Latches keep their ids: a merge adds a block and moves edges.
@@ -269,11 +272,12 @@ struct Barrier {
 }
 
 /// One site for each block where threads of a divergent branch meet.
-fn barrier_sites(function: &mut Function, cfg: &Cfg, divergence: &Divergence) -> Vec<Barrier> {
+fn barrier_sites(function: &mut Function, graph: &FlowGraph, divergence: &Divergence) -> Vec<Barrier> {
+    let cfg = graph.cfg();
     if !cfg.order().iter().any(|&id| divergence.is_divergent_branch(id)) {
         return Vec::new();
     }
-    let mut reconvergence = Reconvergence::new(function, cfg);
+    let mut reconvergence = Reconvergence::new(function, graph);
     let sites = candidate_sites(function, cfg, divergence, &mut reconvergence);
     let chosen = within_registers(function, &reconvergence, sites);
     let gathers = (function.blocks.len()..).map(BlockId::from);
@@ -541,9 +545,10 @@ pub fn remove_warp_syncs(function: &mut Function) -> bool {
     if !has_removable_syncs(function) {
         return false;
     }
-    let cfg = Cfg::new(function);
-    let divergence = Divergence::new(function, &cfg);
-    remove_syncs_of(function, &cfg, &divergence)
+    let graph = function.graph();
+    let cfg = graph.cfg();
+    let divergence = Divergence::new(function, &graph);
+    remove_syncs_of(function, cfg, &divergence)
 }
 
 /// True if a `WARPSYNC` may not be needed.

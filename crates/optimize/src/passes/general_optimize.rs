@@ -20,8 +20,8 @@ use crate::{
 };
 use oriole_options::Optimization;
 use oriole_ori::{
-    BlockId, Cfg, File, Form, Function, Instruction, Opcode, Origin, Outcome, Pass, PassContext, Pseudo,
-    Source, SourceKind, canonical, edges,
+    BlockId, File, Form, Function, Instruction, Opcode, Origin, Outcome, Pass, PassContext, Pseudo, Source,
+    SourceKind, canonical, edges,
 };
 use oriole_sass::Op;
 
@@ -86,7 +86,7 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
     let definitions = &*known;
     let mut facts = ValueFacts::new(function);
     let (mut changed, mut open) = (false, false);
-    let order = Cfg::new(function).order().to_vec();
+    let order = function.graph().cfg().order().to_vec();
     for id in order {
         // The visited phis and instructions are outside the function meanwhile: no rule reads a phi or its own
         // instruction through the function.

@@ -7,8 +7,8 @@
 //! warp returns converged.
 
 use oriole_ori::{
-    BlockId, Builder, Cfg, Destination, Dominators, FormChange, Function, Instruction, IteratedFrontiers,
-    Liveness, Opcode, Origin, Outcome, Pass, Phi, PhiSources, Pseudo, Value, canonical,
+    BlockId, Builder, Destination, FormChange, Function, Instruction, IteratedFrontiers, Liveness, Opcode,
+    Origin, Outcome, Pass, Phi, PhiSources, Pseudo, Value, canonical,
 };
 use oriole_ori::{branches, edges};
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
@@ -120,10 +120,10 @@ enum Step {
 }
 
 fn construct(function: &mut Function) {
-    let cfg = Cfg::new(function);
-    let dominators = Dominators::new(function, &cfg);
-    let mut frontiers = IteratedFrontiers::new(&cfg, &dominators);
-    let liveness = Liveness::new(function, &cfg);
+    let graph = function.graph();
+    let (cfg, dominators) = (graph.cfg(), graph.dominators());
+    let mut frontiers = IteratedFrontiers::new(cfg, dominators);
+    let liveness = Liveness::new(function, cfg);
     let count = function.values.len();
 
     // Blocks that write each value.

@@ -8,8 +8,8 @@
 use crate::rewriting::product_halves;
 use oriole_options::Optimization;
 use oriole_ori::{
-    BlockId, Cfg, Destination, Dominators, File, FormChange, Function, Instruction, Opcode, Outcome, Pass,
-    Phi, PhiSources, Source, SourceKind, Space, Value, effects,
+    BlockId, Destination, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Phi, PhiSources,
+    Source, SourceKind, Space, Value, effects,
 };
 use oriole_sass::{Effect, Mod, Op};
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -32,8 +32,8 @@ pub fn run(function: &mut Function) -> Outcome {
     if function.blocks.is_empty() {
         return Outcome::Unchanged;
     }
-    let cfg = Cfg::new(function);
-    let dominators = Dominators::new(function, &cfg);
+    let graph = function.graph();
+    let dominators = graph.dominators();
     let mut numbering = Numbering {
         newest: FxHashMap::default(),
         entries: Vec::new(),

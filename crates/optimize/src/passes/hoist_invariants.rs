@@ -9,8 +9,8 @@ use crate::analyses::definitions::Definitions;
 use oriole_chip::nameable;
 use oriole_options::Optimization;
 use oriole_ori::{
-    Block, BlockId, Cfg, Divergence, Dominators, File, Form, Function, Instruction, Liveness, Loops, Opcode,
-    Outcome, Pass, Phi, PhiSources, Pseudo, SourceKind, Value, canonical, edges, effects,
+    Block, BlockId, Cfg, Divergence, File, Form, Function, Instruction, Liveness, Loops, Opcode, Outcome,
+    Pass, Phi, PhiSources, Pseudo, SourceKind, Value, canonical, edges, effects,
 };
 use oriole_sass::Op;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
@@ -41,16 +41,14 @@ const LEVELS: usize = 32;
 
 /// Moves invariant operations out of loops. In SSA, loops without a place before them get one.
 pub fn run(function: &mut Function, form: Form) -> Outcome {
-    let mut cfg = Cfg::new(function);
-    if !cfg.has_cycles(function) {
+    if !function.graph().cfg().has_cycles() {
         return Outcome::Unchanged;
     }
     let split = form == Form::Ssa && make_preheaders(function);
     if split {
         canonical::order_blocks(function);
-        cfg = Cfg::new(function);
     }
-    let mut moved = move_invariants(function, form, &cfg);
+    let mut moved = move_invariants(function, form);
     if !split && moved.is_empty() {
         return Outcome::Unchanged;
     }
@@ -66,22 +64,22 @@ pub fn run(function: &mut Function, form: Form) -> Outcome {
 }
 
 /// Moves invariant operations to places before loops that are there. Gives their results.
-fn move_invariants(function: &mut Function, form: Form, cfg: &Cfg) -> Vec<Value> {
+fn move_invariants(function: &mut Function, form: Form) -> Vec<Value> {
     let mut results = Vec::new();
-    let dominators = Dominators::new(function, cfg);
-    let loops = Loops::new(function, cfg, &dominators);
+    let graph = function.graph();
+    let (cfg, dominators, loops) = (graph.cfg(), graph.dominators(), graph.loops());
     if loops.loops.is_empty() || loops.is_irreducible() {
         return results;
     }
     let definitions = match form {
         Form::Ssa => Definitions::in_ssa(function),
-        _ => Definitions::of(function, cfg, &dominators),
+        _ => Definitions::of(function, cfg, dominators),
     };
     // Only writers of uniform registers need to know where the whole warp executes.
     let asks = |id: &BlockId| {
         loops.innermost(*id).is_some() && function.block(*id).instructions.iter().any(writes_uniform)
     };
-    let divergence = cfg.order().iter().any(asks).then(|| Divergence::new(function, cfg));
+    let divergence = cfg.order().iter().any(asks).then(|| Divergence::new(function, &graph));
     let whole_warp = |id: BlockId| divergence.as_ref().is_some_and(|known| known.is_uniform_block(id));
     let mut defined_in = blocks_of_definitions(function, cfg);
     // The first instruction that can leave its loop; usually there is none.
@@ -89,13 +87,13 @@ fn move_invariants(function: &mut Function, form: Form, cfg: &Cfg) -> Vec<Value>
         let Some(index) = loops.innermost(*id) else { return false };
         function.block(*id).instructions.iter().any(|instruction| {
             may_move(instruction, &definitions)
-                && reads_only_outside(instruction, &definitions, &defined_in, &loops, index)
+                && reads_only_outside(instruction, &definitions, &defined_in, loops, index)
         })
     };
     if !cfg.order().iter().any(first) {
         return results;
     }
-    let (members, pressures) = members_and_pressures(function, cfg, &loops);
+    let (members, pressures) = members_and_pressures(function, cfg, loops);
     let count = |instruction: &Instruction, predicates: bool| -> usize {
         let of_file = |file| matches!(file, File::P | File::UP) == predicates;
         instruction.destinations.iter().filter(|d| of_file(d.file)).map(|d| d.values.len()).sum()
@@ -104,7 +102,7 @@ fn move_invariants(function: &mut Function, form: Form, cfg: &Cfg) -> Vec<Value>
         function.register_limit.map_or(REGISTERS, |limit| usize::from(nameable(limit))).min(REGISTERS);
     for index in (0..loops.loops.len()).rev() {
         let this = &loops.loops[index];
-        let Some(preheader) = preheader(function, cfg, &loops, index) else { continue };
+        let Some(preheader) = preheader(function, cfg, loops, index) else { continue };
         let mut free = budget.saturating_sub(pressures[index].general + MARGIN);
         let mut free_predicates = PREDICATES.saturating_sub(pressures[index].predicates);
         let mut moved: Vec<Instruction> = Vec::new();
@@ -128,7 +126,7 @@ fn move_invariants(function: &mut Function, form: Form, cfg: &Cfg) -> Vec<Value>
                     && free_predicates >= predicates
                     && may_move(instruction, &definitions)
                     && (!writes_uniform(instruction) || whole_warp(preheader))
-                    && reads_only_outside(instruction, &definitions, &defined_in, &loops, index)
+                    && reads_only_outside(instruction, &definitions, &defined_in, loops, index)
                     && !reads_any(instruction, &late);
                 if invariant && constants > 0 && is_constant_read_once(instruction, &definitions) {
                     constants -= 1;
@@ -239,16 +237,15 @@ fn preheader(function: &Function, cfg: &Cfg, loops: &Loops, index: usize) -> Opt
 
 /// Gives every loop that is entered from several blocks, or by a conditional branch, a preheader.
 fn make_preheaders(function: &mut Function) -> bool {
-    let cfg = Cfg::new(function);
-    let dominators = Dominators::new(function, &cfg);
-    let loops = Loops::new(function, &cfg, &dominators);
+    let graph = function.graph();
+    let (cfg, loops) = (graph.cfg(), graph.loops());
     if loops.is_irreducible() {
         return false;
     }
     let mut changed = false;
     for index in 0..loops.loops.len() {
         let header = loops.loops[index].header;
-        if preheader(function, &cfg, &loops, index).is_some() {
+        if preheader(function, cfg, loops, index).is_some() {
             continue;
         }
         let entering: Vec<BlockId> = cfg

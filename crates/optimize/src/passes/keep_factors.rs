@@ -7,8 +7,7 @@
 use crate::analyses::definitions::Definitions;
 use crate::analyses::warp_group::is_product;
 use oriole_ori::{
-    BlockId, Cfg, Dominators, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo,
-    SourceKind, Value,
+    BlockId, Cfg, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo, SourceKind, Value,
 };
 use oriole_sass::{Mod, Op, Symbol};
 use std::collections::BTreeMap;
@@ -30,9 +29,9 @@ pub fn run(function: &mut Function) -> bool {
         return false;
     }
     let definitions = Definitions::new(function);
-    let cfg = Cfg::new(function);
-    let before = under_way_at_entries(function, &cfg, &definitions);
-    let dominators = Dominators::new(function, &cfg);
+    let graph = function.graph();
+    let (cfg, dominators) = (graph.cfg(), graph.dominators());
+    let before = under_way_at_entries(function, cfg, &definitions);
     let mut changed = false;
     for &id in cfg.order() {
         let mut state = before[id].clone();

@@ -18,8 +18,8 @@ use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::pattern::{Alternative, Contest, Cost, Decisions};
 use oriole_ori::{
-    BlockId, Cfg, Destination, Dominators, File, FormChange, Function, Instruction, Loops, Opcode, Outcome,
-    Pass, Pseudo, Source, SourceKind, Value, is_legal,
+    BlockId, Destination, File, FormChange, Function, Instruction, Loops, Opcode, Outcome, Pass, Pseudo,
+    Source, SourceKind, Value, is_legal,
 };
 use oriole_sass::{Mod, Mods, Op};
 use smallvec::SmallVec;
@@ -65,9 +65,8 @@ pub fn run(function: &mut Function, chip: Chip, wants: Wants, decisions: Option<
     }
     let mut changed = false;
     let mut finished = wants.folding;
-    let cfg = Cfg::new(function);
-    let dominators = Dominators::new(function, &cfg);
-    let loops = Loops::new(function, &cfg, &dominators);
+    let graph = function.graph();
+    let (cfg, loops) = (graph.cfg(), graph.loops());
     let mut definitions = Definitions::in_ssa(function);
     let mut facts = ValueFacts::new(function);
     let mut insertions: Vec<(BlockId, usize, Instruction)> = Vec::new();
@@ -78,7 +77,7 @@ pub fn run(function: &mut Function, chip: Chip, wants: Wants, decisions: Option<
         for index in 0..function.block(id).instructions.len() {
             let original = &function.block(id).instructions[index];
             let view = View { chip, function, definitions: &definitions, facts: &facts, decisions };
-            let fuser = Fuser { view, loops: &loops, block: id };
+            let fuser = Fuser { view, loops, block: id };
             let mut fused: Option<Instruction> = None;
             let mut before = None;
             for _ in 0..DEPTH {

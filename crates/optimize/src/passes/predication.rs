@@ -42,14 +42,15 @@ pub static PASS: Pass = Pass {
 pub fn run(function: &mut Function, decisions: Option<&Decisions>) -> bool {
     let mut changed = false;
     loop {
-        let cfg = Cfg::new(function);
+        let graph = function.graph();
+        let cfg = graph.cfg();
         let mut uses = count_uses(function);
         let mut round = false;
         let mut touched: TiVec<BlockId, bool> = ti_vec![false; function.blocks.len()];
         // Inner hammocks come later in RPO; converting them first may make the outer ones small enough. The graph is
         // stale for blocks that a conversion touched: they wait for the next round.
         for &id in cfg.order().iter().rev() {
-            let Some(hammock) = find(function, &cfg, id) else { continue };
+            let Some(hammock) = find(function, cfg, id) else { continue };
             let blocks = [Some(hammock.head), hammock.sides[0], hammock.sides[1], Some(hammock.join)];
             if blocks.iter().flatten().any(|&block| touched[block]) {
                 continue;

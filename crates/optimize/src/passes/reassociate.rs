@@ -9,8 +9,8 @@ use crate::rewriting::join_phis;
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::{
-    BlockId, Cfg, Dominators, FormChange, Function, Instruction, Loops, Opcode, Outcome, Pass, Pseudo,
-    Source, SourceKind, is_legal,
+    BlockId, FormChange, Function, Instruction, Loops, Opcode, Outcome, Pass, Pseudo, Source, SourceKind,
+    is_legal,
 };
 use oriole_sass::{Mod, Mods, Op};
 use smallvec::SmallVec;
@@ -31,21 +31,20 @@ pub fn run(function: &mut Function, chip: Chip) -> bool {
     if function.blocks.is_empty() {
         return false;
     }
-    let cfg = Cfg::new(function);
-    let dominators = Dominators::new(function, &cfg);
-    let loops = Loops::new(function, &cfg, &dominators);
+    let graph = function.graph();
+    let (cfg, dominators, loops) = (graph.cfg(), graph.dominators(), graph.loops());
     if loops.loops.is_empty() || loops.is_irreducible() {
         return false;
     }
     let mut changed = false;
     // Places and reader counts do not change: two adds only swap terms.
-    let definitions = Definitions::of(function, &cfg, &dominators);
+    let definitions = Definitions::of(function, cfg, dominators);
     for &id in cfg.order() {
         if loops.innermost(id).is_none() {
             continue;
         }
         for index in 0..function.block(id).instructions.len() {
-            let trader = Trader { chip, function, definitions: &definitions, loops: &loops, block: id };
+            let trader = Trader { chip, function, definitions: &definitions, loops, block: id };
             let Some(trade) = trader.trade(&function.block(id).instructions[index]) else { continue };
             let (block, at) = trade.inner_place;
             function.block_mut(block).instructions[at as usize] = trade.inner;

@@ -31,15 +31,14 @@ const NEAR: u32 = 16;
 /// Rematerializes values until the pressure fits the budget. True if something changed.
 pub fn run(function: &mut Function, budget: &Budget) -> bool {
     // Only instructions change, no edges.
-    let cfg = Cfg::new(function);
-    let dominators = Dominators::new(function, &cfg);
-    let loops = Loops::new(function, &cfg, &dominators);
+    let graph = function.graph();
+    let (cfg, dominators, loops) = (graph.cfg(), graph.dominators(), graph.loops());
     let mut changed = false;
     // Blocks in which nothing more can be improved.
     let mut left: FxHashSet<BlockId> = FxHashSet::default();
     let mut rounds = 0..ROUNDS;
     loop {
-        let analyses = Analyses::new(function, &cfg, &dominators, &loops);
+        let analyses = Analyses::new(function, cfg, dominators, loops);
         let Some(chosen) = analyses.next(budget, &mut left, &mut rounds) else { return changed };
         rewrite(function, &chosen);
         // Dead definitions must not count any more.

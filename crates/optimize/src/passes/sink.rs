@@ -31,9 +31,8 @@ pub fn run(function: &mut Function) -> bool {
     if !branches {
         return false;
     }
-    let cfg = Cfg::new(function);
-    let dominators = Dominators::new(function, &cfg);
-    let loops = Loops::new(function, &cfg, &dominators);
+    let graph = function.graph();
+    let (cfg, dominators, loops) = (graph.cfg(), graph.dominators(), graph.loops());
     if loops.is_irreducible() {
         return false;
     }
@@ -42,11 +41,11 @@ pub fn run(function: &mut Function) -> bool {
         back && block.instructions.is_empty()
     };
     let back_edges = function.blocks.iter_enumerated().map(goes_back).collect();
-    let graph = Graph { cfg: &cfg, dominators: &dominators, loops: &loops, back_edges };
+    let graph = Graph { cfg, dominators, loops, back_edges };
     if !finds_any(function, &graph) {
         return false;
     }
-    let liveness = Liveness::of(function, &cfg, |value| matches!(function.file(value), File::R | File::P));
+    let liveness = Liveness::of(function, cfg, |value| matches!(function.file(value), File::R | File::P));
     let mut uses = Uses::of_phis(function, &graph);
     let mut moved: TiVec<BlockId, Vec<Instruction>> = ti_vec![Vec::new(); function.blocks.len()];
     let mut changed = false;

@@ -19,8 +19,8 @@ use oriole_options::Optimization;
 use oriole_ori::divergence::BLOCK_REGISTERS;
 use oriole_ori::pattern::{Alternative, Contest, Cost, Decisions};
 use oriole_ori::{
-    Cfg, Divergence, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo, Source,
-    SourceKind, Value, is_legal,
+    Divergence, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo, Source, SourceKind,
+    Value, is_legal,
 };
 use oriole_sass::{Mod, Op, has, on_chip};
 use rustc_hash::FxHashSet;
@@ -73,8 +73,9 @@ static UNIFORM: Contest = Contest {
 type Candidates = TiVec<Value, Option<Value>>;
 
 fn find(function: &mut Function, chip: Chip) -> Candidates {
-    let cfg = Cfg::new(function);
-    let divergence = Divergence::new(function, &cfg);
+    let graph = function.graph();
+    let cfg = graph.cfg();
+    let divergence = Divergence::new(function, &graph);
     let count = function.values.len();
     let mut definitions: TiVec<Value, u32> = ti_vec![0u32; count];
     for block in &function.blocks {
@@ -83,7 +84,7 @@ fn find(function: &mut Function, chip: Chip) -> Candidates {
         }
     }
     let mut candidates: Candidates = ti_vec![None; count];
-    let variables = uniform_variables::find(function, &cfg, &divergence, &definitions);
+    let variables = uniform_variables::find(function, cfg, &divergence, &definitions);
     // Most of them are dropped again, so they take no slots from the others.
     let mut found = 0;
     for value in variables {

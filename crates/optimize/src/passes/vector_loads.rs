@@ -13,7 +13,7 @@ use crate::analyses::value_facts::{Evaluation, ValueFacts};
 use crate::passes::gvn_cse::{disturbs_memory, is_plain_load};
 use oriole_options::Optimization;
 use oriole_ori::{
-    Address, Cfg, FormChange, Function, Instruction, Opcode, Outcome, Pass, Source, SourceKind, Space, Values,
+    Address, FormChange, Function, Instruction, Opcode, Outcome, Pass, Source, SourceKind, Space, Values,
 };
 use oriole_sass::{Mod, Mods, Op};
 use rustc_hash::FxHashMap;
@@ -57,7 +57,7 @@ struct Joined {
 pub fn run(function: &mut Function) -> bool {
     let mut facts: Option<ValueFacts> = None;
     let mut changed = false;
-    for id in Cfg::new(function).order().to_vec() {
+    for id in function.graph().cfg().order().to_vec() {
         let mut here = false;
         for group in groups(&function.block(id).instructions) {
             // Facts are computed only where there are loads to merge: most kernels have none.
@@ -80,7 +80,7 @@ pub fn run(function: &mut Function) -> bool {
 fn known(function: &Function) -> ValueFacts {
     let definitions = Definitions::in_ssa(function);
     let mut facts = ValueFacts::new(function);
-    for &id in Cfg::new(function).order() {
+    for &id in function.graph().cfg().order() {
         let block = function.block(id);
         for phi in &block.phis {
             facts.learn_phi(&definitions, phi);

@@ -4,7 +4,7 @@
 //! Part of phase 63, OriDoPredication. SSA in, SSA out.
 
 use oriole_ori::{
-    BlockId, Cfg, File, Function, Guard, Instruction, Liveness, Opcode, SourceKind, Value, Values, effects,
+    BlockId, File, Function, Guard, Instruction, Liveness, Opcode, SourceKind, Value, Values, effects,
 };
 use oriole_sass::{Class, Op};
 use typed_index_collections::{TiVec, ti_vec};
@@ -15,8 +15,9 @@ pub fn run(function: &mut Function) -> bool {
     if !function.blocks.iter().flat_map(|block| &block.instructions).any(is_selection) {
         return false;
     }
-    let cfg = Cfg::new(function);
-    let liveness = Liveness::new(function, &cfg);
+    let graph = function.graph();
+    let cfg = graph.cfg();
+    let liveness = Liveness::new(function, cfg);
     let mut blocks = Walk {
         uses: ti_vec![0; function.values.len()],
         place: ti_vec![None; function.values.len()],

@@ -14,8 +14,8 @@ use crate::analyses::definitions::{Definitions, Place};
 use crate::analyses::warp_group::is_product;
 use crate::passes::live_dead;
 use oriole_ori::{
-    BlockId, Cfg, Destination, Divergence, Dominators, File, Function, Instruction, Loops, Opcode, Pseudo,
-    Source, SourceKind, Value, Values,
+    BlockId, Destination, Divergence, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value,
+    Values,
 };
 use oriole_sass::Op;
 use rustc_hash::FxHashMap;
@@ -180,9 +180,9 @@ fn find(function: &Function, definitions: &Definitions) -> Vec<Copies> {
     if places.is_empty() {
         return Vec::new();
     }
-    let cfg = Cfg::new(function);
-    let divergence = Divergence::new(function, &cfg);
-    let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
+    let graph = function.graph();
+    let divergence = Divergence::new(function, &graph);
+    let loops = graph.loops();
     let mut found: Vec<Copies> = Vec::new();
     for (word, places) in places {
         let Place::Instruction(block, index) = definitions.place(word) else { continue };

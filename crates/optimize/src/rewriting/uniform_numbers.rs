@@ -10,8 +10,8 @@ use crate::passes::literal_pool::{number_of, pair_read, reads_doubles, words_wit
 use crate::passes::live_dead;
 use oriole_chip::Chip;
 use oriole_ori::{
-    BlockId, Cfg, Destination, Divergence, File, Function, Instruction, Source, SourceKind, Value, Values,
-    is_legal,
+    BlockId, Destination, Divergence, File, FlowGraph, Function, Instruction, Source, SourceKind, Value,
+    Values, is_legal,
 };
 use oriole_sass::Op;
 use rustc_hash::FxHashMap;
@@ -30,12 +30,12 @@ pub fn run(function: &mut Function, chip: Chip) {
         return;
     }
     let words = words_with_numbers(function);
-    let cfg = Cfg::new(function);
-    let places = places(function, &cfg, &words);
+    let graph = function.graph();
+    let places = places(function, &graph, &words);
     let mut numbers: Vec<Number> = Vec::new();
     // By the pair of general registers.
     let mut known: FxHashMap<[Value; 2], usize> = FxHashMap::default();
-    for &id in cfg.order() {
+    for &id in graph.cfg().order() {
         let mut instructions = std::mem::take(&mut function.block_mut(id).instructions);
         for instruction in &mut instructions {
             for index in 0..instruction.sources.len() {
@@ -81,10 +81,10 @@ type Place = (usize, BlockId, usize);
 
 /// Points where the whole warp moves constants into general registers. Definitions that reach one reader dominate it,
 /// so of two the earlier one in RPO dominates the other.
-fn places(function: &Function, cfg: &Cfg, words: &FxHashMap<Value, u32>) -> FxHashMap<Value, Place> {
-    let divergence = Divergence::new(function, cfg);
+fn places(function: &Function, graph: &FlowGraph, words: &FxHashMap<Value, u32>) -> FxHashMap<Value, Place> {
+    let divergence = Divergence::new(function, graph);
     let mut places = FxHashMap::default();
-    for (number, &id) in cfg.order().iter().enumerate() {
+    for (number, &id) in graph.cfg().order().iter().enumerate() {
         if !divergence.is_uniform_block(id) {
             continue;
         }

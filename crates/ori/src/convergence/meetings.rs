@@ -50,7 +50,7 @@ impl Reconvergence<'_> {
     pub fn part(&self, anchor: Anchor, join: Option<BlockId>) -> Option<Cover> {
         let top = anchor.block();
         let (from, to) = self.dominators.interval(top)?;
-        let (skip_from, skip_to) = below(&self.dominators, join, from, to);
+        let (skip_from, skip_to) = below(self.dominators, join, from, to);
         let first = if anchor == Anchor::End(top) { from + 1 } else { from };
         Some(Cover { top, places: [first..skip_from.max(first), skip_to..to] })
     }

@@ -69,8 +69,8 @@ struct Walks<'a> {
 
 impl Walks<'_> {
     fn new<'a>(function: &'a Function, cfg: &'a Cfg) -> Walks<'a> {
-        let dominators = Dominators::new(function, cfg);
-        let loops = Loops::new(function, cfg, &dominators);
+        let dominators = Dominators::new(cfg);
+        let loops = Loops::new(cfg, &dominators);
         let post = Dominators::post_with(function, cfg, |block| !is_bare_exit(function, block));
         Walks { function, cfg, dominators, post, loops }
     }
@@ -193,9 +193,10 @@ fn what_trees_say_is_what_walks_find() {
     let (mut covered, mut walked, mut sites) = (0, 0, 0);
     for seed in 0..GUARDED_EXITS + 10_000 {
         let function = random(seed);
-        let cfg = Cfg::new(&function);
-        let walks = Walks::new(&function, &cfg);
-        let mut reconvergence = Reconvergence::new(&function, &cfg);
+        let graph = FlowGraph::new(&function);
+        let cfg = graph.cfg();
+        let walks = Walks::new(&function, cfg);
+        let mut reconvergence = Reconvergence::new(&function, &graph);
         let blocks = |reconvergence: &Reconvergence<'_>, cover: Cover| -> BTreeSet<BlockId> {
             let places = cover.places.into_iter().flatten();
             places.map(|place| reconvergence.at(place)).filter(|&b| !is_bare_exit(&function, b)).collect()

@@ -141,16 +141,16 @@ mod tests {
                 let successors = smallvec::smallvec![target(), target()];
                 function.blocks.push(Block { successors, ..Block::default() });
             }
-            let cfg = Cfg::new(&function);
-            let dominators = Dominators::new(&function, &cfg);
-            let frontiers = dominators.frontiers(&cfg);
-            let mut iterated = IteratedFrontiers::new(&cfg, &dominators);
+            let graph = function.graph();
+            let (cfg, dominators) = (graph.cfg(), graph.dominators());
+            let frontiers = dominators.frontiers(cfg);
+            let mut iterated = IteratedFrontiers::new(cfg, dominators);
             for _ in 0..6 {
                 let mut some = |one_in: u32| -> TiVec<BlockId, bool> {
                     function.block_ids().map(|at| roll(one_in) == 0 && cfg.is_reachable(at)).collect()
                 };
                 let (uses, definitions) = (some(4), some(5));
-                let live = live(&cfg, &uses, &definitions);
+                let live = live(cfg, &uses, &definitions);
                 let blocks = definitions.keys().filter(|&b| definitions[b]);
                 let mut expected: Vec<BlockId> = Vec::new();
                 let mut work: Vec<BlockId> = blocks.clone().collect();

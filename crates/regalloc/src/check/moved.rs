@@ -5,7 +5,7 @@
 //! rewrites except that they keep the graph, and that is checked too.
 
 use crate::set::RegisterSet;
-use oriole_ori::{Assignment, BlockId, Cfg, File, Function, Instruction, Opcode, Origin, Value};
+use oriole_ori::{Assignment, BlockId, File, Function, Instruction, Opcode, Origin, Value};
 use oriole_sass::Op;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -120,7 +120,8 @@ impl Writers {
 }
 
 fn reads(function: &Function, assignment: &Assignment, writers: &mut Writers) -> Reads {
-    let cfg = Cfg::new(function);
+    let graph = function.graph();
+    let cfg = graph.cfg();
     let mut walk = Walk { function, assignment, writers, reads: None };
     let mut entries: TiVec<BlockId, Option<State>> = ti_vec![None; function.blocks.len()];
     if let Some(entry) = entries.first_mut() {

@@ -20,7 +20,7 @@ impl Scan<'_> {
     /// Sets the state for the top of a block.
     pub(super) fn enter(&mut self, block: BlockId) {
         self.block = block;
-        self.depth = self.inputs.loops.depth(block);
+        self.depth = self.inputs.graph.loops().depth(block);
         self.occupant = Occupants::none();
         self.usable = match &self.inputs.grants {
             Some(grants) => self.registers.usable.within(RegisterSet::range(0, grants.at_entry[block])),
@@ -31,22 +31,22 @@ impl Scan<'_> {
             self.assigned[v] = NONE;
             self.in_memory[v] = false;
         }
-        let position = self.inputs.cfg.position(block);
+        let position = self.inputs.graph.cfg().position(block);
         let done: SmallVec<[BlockId; 4]> = self
             .inputs
-            .cfg
+            .graph
+            .cfg()
             .predecessors(block)
             .iter()
             .copied()
-            .filter(|&p| self.inputs.cfg.position(p) < position)
+            .filter(|&p| self.inputs.graph.cfg().position(p) < position)
             .collect();
-        let is_header = done.len() < self.inputs.cfg.predecessors(block).len();
+        let is_header = done.len() < self.inputs.graph.cfg().predecessors(block).len();
         // The most frequent predecessor decides; ties go to the last, which is nearest. A slow path restores
         // everything to the locations of the others.
-        let chosen = done
-            .iter()
-            .copied()
-            .max_by_key(|&p| (!self.inputs.slow[p], self.inputs.loops.depth(p), self.inputs.cfg.position(p)));
+        let chosen = done.iter().copied().max_by_key(|&p| {
+            (!self.inputs.slow[p], self.inputs.graph.loops().depth(p), self.inputs.graph.cfg().position(p))
+        });
         if let Some(chosen) = chosen {
             let others: Vec<BlockId> = done.iter().copied().filter(|&p| p != chosen).collect();
             let mut unknown = Vec::new();

@@ -32,7 +32,7 @@ impl Calls {
     /// Finds the values live across calls.
     pub fn new(work: &Work, file: File, inputs: &ScanInputs) -> Calls {
         let mut calls = Calls::default();
-        for &block in inputs.cfg.order() {
+        for &block in inputs.graph.cfg().order() {
             if work.function.block(block).instructions.iter().any(|i| i.call.is_some()) {
                 if calls.overwritten.is_empty() {
                     calls.overwritten = ti_vec![RegisterSet::default(); inputs.affinities.clusters.len()];

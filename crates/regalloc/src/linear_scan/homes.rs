@@ -91,7 +91,7 @@ impl Scan<'_> {
 
     fn is_carried_here(&self, cluster: ClusterId) -> bool {
         let carried = self.inputs.affinities.clusters[cluster].carried;
-        carried.is_some_and(|index| self.inputs.loops.contains(index, self.block))
+        carried.is_some_and(|index| self.inputs.graph.loops().contains(index, self.block))
     }
 
     /// The register that a value has at home, if its cluster has a home.

@@ -9,17 +9,16 @@ use crate::operands::{destinations, is_parallel_copy, is_partial};
 use crate::work::Work;
 use oriole_chip::nameable;
 use oriole_ori::{
-    BlockId, Cfg, Dominators, File, Grants, Instruction, Liveness, Loops, Opcode, Pseudo, SourceKind, Value,
+    BlockId, File, FlowGraph, Grants, Instruction, Liveness, Opcode, Pseudo, SourceKind, Value,
 };
 use oriole_sass::Op;
+use std::sync::Arc;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// Inputs and hints of one file, by value unless stated otherwise.
 pub struct ScanInputs {
-    /// The graph.
-    pub cfg: Cfg,
-    /// Its loops.
-    pub loops: Loops,
+    /// The graph, with its loops.
+    pub graph: Arc<FlowGraph>,
     /// Values that each instruction reads and writes.
     pub touches: Touches,
     /// Next-use distances.
@@ -57,19 +56,17 @@ impl ScanInputs {
         let function = &work.function;
         let stack_pointer = work.stack_pointer;
         let values = function.values.len();
-        let cfg = Cfg::new(function);
-        let dominators = Dominators::new(function, &cfg);
-        let loops = Loops::new(function, &cfg, &dominators);
+        let graph = function.graph();
+        let (cfg, loops) = (graph.cfg(), graph.loops());
         let wanted = |value: Value| function.file(value) == file && value != stack_pointer;
-        let liveness = Liveness::of(function, &cfg, wanted);
+        let liveness = Liveness::of(function, cfg, wanted);
         let touches = Touches::new(function, file, stack_pointer);
-        let next_use = NextUse::new(function, &cfg, &liveness, &loops, &touches);
+        let next_use = NextUse::new(function, cfg, &liveness, loops, &touches);
         let first = function.register_limit.filter(|_| file == File::R).map(nameable);
-        let grants = first.and_then(|first| Grants::new(function, &cfg, first));
+        let grants = first.and_then(|first| Grants::new(function, cfg, first));
         let mut inputs = ScanInputs {
             grants,
-            cfg,
-            loops,
+            graph: graph.clone(),
             touches,
             next_use,
             rematerializations: ti_vec![None; values],
@@ -87,8 +84,8 @@ impl ScanInputs {
             function,
             file,
             stack_pointer,
-            cfg: &inputs.cfg,
-            loops: &inputs.loops,
+            cfg,
+            loops,
             touches: &inputs.touches,
             next_use: &inputs.next_use,
             single: &inputs.single,
@@ -96,7 +93,7 @@ impl ScanInputs {
         inputs.affinities = Affinities::new(&facts, clusters);
         inputs.calls = Calls::new(work, file, &inputs);
         if file == File::R {
-            inputs.banks = Banks::new(function, &inputs.cfg, &inputs.loops);
+            inputs.banks = Banks::new(function, cfg, loops);
         }
         let held = inputs.held(&undefined);
         inputs.count_pressure(&held);
@@ -108,7 +105,7 @@ impl ScanInputs {
         let mut undefined = Vec::new();
         let function = &work.function;
         let mut definitions: TiVec<Value, u32> = ti_vec![0u32; self.single.len()];
-        for &block in self.cfg.order() {
+        for &block in self.graph.cfg().order() {
             let marks = &work.inserted[block];
             for (instruction, &mark) in function.block(block).instructions.iter().zip(marks) {
                 let groups = destinations(instruction, file);
@@ -150,7 +147,7 @@ impl ScanInputs {
     /// be parallel copies of it.
     fn held(&self, undefined: &[Value]) -> TiVec<Value, bool> {
         let mut unknown: TiVec<Value, bool> = ti_vec![false; self.single.len()];
-        if let Some(&entry) = self.cfg.order().first() {
+        if let Some(&entry) = self.graph.cfg().order().first() {
             self.next_use.at_entry(entry).iter().for_each(|&(v, _)| unknown[self.web[v]] = true);
         }
         undefined.iter().for_each(|&v| unknown[self.web[v]] = true);
@@ -162,7 +159,7 @@ impl ScanInputs {
     fn count_pressure(&mut self, held: &TiSlice<Value, bool>) {
         // For each value the last block in which it was seen live.
         let mut seen: TiVec<Value, u32> = ti_vec![u32::MAX; self.single.len()];
-        for &block in self.cfg.order() {
+        for &block in self.graph.cfg().order() {
             let at_exit = self.next_use.at_exit(block);
             let mut count = at_exit.len() as u32;
             let mut count_held = at_exit.iter().filter(|&&(v, _)| held[v]).count() as u32;
@@ -188,13 +185,13 @@ impl ScanInputs {
             self.held = self.held.max(highest_held);
         }
         // The pressure of a loop is the highest of its blocks; outer loops come before the loops in them.
-        let mut highest = vec![0; self.loops.loops.len()];
-        for &block in self.cfg.order() {
-            if let Some(index) = self.loops.innermost(block) {
+        let mut highest = vec![0; self.graph.loops().loops.len()];
+        for &block in self.graph.cfg().order() {
+            if let Some(index) = self.graph.loops().innermost(block) {
                 highest[index] = self.pressure[block].max(highest[index]);
             }
         }
-        for (index, lap) in self.loops.loops.iter().enumerate().rev() {
+        for (index, lap) in self.graph.loops().loops.iter().enumerate().rev() {
             self.pressure[lap.header] = highest[index];
             if let Some(parent) = lap.parent {
                 highest[parent] = highest[parent].max(highest[index]);
