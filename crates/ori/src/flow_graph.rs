@@ -88,3 +88,45 @@ impl std::fmt::Debug for KnownGraph {
         f.write_str(if self.get().is_some() { "known" } else { "unknown" })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{BlockId, Function, parse};
+    use std::sync::Arc;
+
+    fn diamond() -> Function {
+        let text = "kernel params=0 barriers=0
+b0: -> b2 b1
+  @p0 BRA b2 ; 0
+b1: -> b2
+b2:
+  EXIT ; 1
+";
+        parse(text).expect("Ori")
+    }
+
+    #[test]
+    fn the_graph_lasts_until_an_edge_changes() {
+        let mut function = diamond();
+        let first = function.graph();
+        function.block_mut(BlockId(1)).instructions.clear();
+        function.new_value(crate::File::R, None);
+        assert!(Arc::ptr_eq(&first, &function.graph()));
+        assert!(Arc::ptr_eq(&first, &function.clone().graph()));
+        // One edge less, then one block more.
+        function.block_mut(BlockId(0)).successors.truncate(1);
+        let second = function.graph();
+        assert_eq!(second.cfg().predecessors(BlockId(2)), [BlockId(0)]);
+        assert!(!second.cfg().is_reachable(BlockId(1)));
+        function.blocks.push(crate::Block::default());
+        assert_eq!(function.graph().cfg().count(), 4);
+        assert_eq!(first.cfg().predecessors(BlockId(2)).len(), 2);
+    }
+
+    #[test]
+    fn it_is_no_part_of_the_value() {
+        let (asked, unasked) = (diamond(), diamond());
+        asked.graph();
+        assert_eq!(asked, unasked);
+    }
+}

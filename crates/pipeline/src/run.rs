@@ -71,6 +71,8 @@ impl Progress {
 
     fn end(mut self) -> Function {
         canonical::canonicalize(&mut self.function);
+        // Whoever keeps the result of a stage keeps no analyses with it.
+        self.function.forget_graph();
         self.function
     }
 
