@@ -26,7 +26,7 @@ def main(arguments):
     if arguments[:1] == ['ptx']:
         ptx(arguments[1:])
         return
-    import accesses, arrays, atomics, barriers, blackwell, bulk, clusters, deep, exchange, fetches, floats, flow, folds, fragments, gradients, grants, handwritten, heap, hints, matrix, newer, newest, odd_forms, pipelines, roundings, rows, selection, singles, slow_ways, small_forms, stack, tensor_memory, tensors, textures, video, warp_group, words
+    import accesses, arrays, atomics, barriers, blackwell, bulk, clusters, counters, deep, exchange, fetches, floats, flow, folds, fragments, gradients, grants, handwritten, heap, hints, matrix, newer, newest, odd_forms, pipelines, roundings, rows, selection, singles, slow_ways, small_forms, stack, tensor_memory, tensors, textures, video, warp_group, words
     accesses.write_ptx()
     barriers.write_ptx()
     clusters.write_ptx()
@@ -36,6 +36,7 @@ def main(arguments):
     blackwell.write_ptx()
     bulk.write_ptx()
     atomics.write_ptx()
+    counters.write_ptx()
     deep.write_ptx()
     exchange.write_ptx()
     fetches.write_ptx()

@@ -8,5 +8,6 @@ mod long_numbers;
 mod predication;
 mod ssa;
 mod strength_reduce;
+mod uniform_atomics;
 mod uniform_variables;
 mod vector_loads;

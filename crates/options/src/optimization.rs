@@ -49,6 +49,8 @@ optimizations! {
     Sinking,
     /// One load for several of shared memory.
     VectorLoads,
+    /// One update of memory for a warp.
+    UniformAtomics,
     /// Slow paths of divisions and roots as routines that are called.
     Routines,
 }

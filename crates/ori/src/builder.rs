@@ -517,6 +517,12 @@ impl Draft<'_, '_> {
         self
     }
 
+    /// Names the old values of a partial definition in SSA, one for each component of the destinations.
+    pub fn keeping(mut self, old: &[Value]) -> Self {
+        old.iter().for_each(|&value| self.instruction.tied.push(value));
+        self
+    }
+
     /// Appends the instruction to the builder's block.
     pub fn emit(self) {
         self.builder.push(self.instruction);

@@ -59,7 +59,7 @@ impl Function {
         }
     }
 
-    /// Drops the graph that it keeps, which is of no use to whoever stores the function.
+    /// Drops the graph that it keeps. A stored function needs none.
     pub fn forget_graph(&mut self) {
         self.graph = KnownGraph::default();
     }

@@ -7,7 +7,7 @@ use oriole_optimize::{
     passes::expand_sync, passes::general_optimize, passes::generate_mov_phi, passes::group_descriptors,
     passes::gvn_cse, passes::hoist_invariants, passes::keep_factors, passes::linear_replacement,
     passes::literal_pool, passes::live_dead, passes::predication, passes::reassociate, passes::sink,
-    passes::strength_reduce, passes::uniform_registers, passes::vector_loads,
+    passes::strength_reduce, passes::uniform_atomics, passes::uniform_registers, passes::vector_loads,
 };
 use oriole_options::{Optimization, PassOptions};
 use oriole_ori::{Form, Pass};
@@ -206,7 +206,7 @@ pub static PHASES: [Phase; 159] = [
     row(41, "MarkAdditionalColdBlocks", SsaMid, 1, NotYet, "Marks cold blocks."),
     row(42, "ExpandMbarrier", SsaMid, 0, By("lowering and LateExpansion"), "mbarrier operations become native sequences."),
     row(43, "ForwardProgress", SsaMid, 0, NotYet, "Guarantees of forward progress."),
-    row(44, "OptimizeUniformAtomic", SsaMid, 1, NotYet, "One atomic for a warp."),
+    row(44, "OptimizeUniformAtomic", SsaMid, 1, Work::Pass(&uniform_atomics::PASS), "Lanes that update one address have one of them do it for all."),
     row(45, "MidExpansion", SsaMid, 0, Work::Pass(&expand_exact::PASS), "Divisions and roots become sequences, and calls of routines for their slow paths."),
     row(134, "AdvancedPhaseAfterMidExpansion", SsaMid, 0, NotForCompute, "Backend hook after 45."),
     row(46, "GeneralOptimizeMid2", SsaMid, 1, Work::Pass(&general_optimize::PASS), "The bundle again."),

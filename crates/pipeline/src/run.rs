@@ -71,7 +71,7 @@ impl Progress {
 
     fn end(mut self) -> Function {
         canonical::canonicalize(&mut self.function);
-        // Whoever keeps the result of a stage keeps no analyses with it.
+        // A stage's result may be stored for long: without its analyses.
         self.function.forget_graph();
         self.function
     }

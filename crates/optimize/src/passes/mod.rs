@@ -20,5 +20,6 @@ pub mod reassociate;
 pub mod rematerialize;
 pub mod sink;
 pub mod strength_reduce;
+pub mod uniform_atomics;
 pub mod uniform_registers;
 pub mod vector_loads;
