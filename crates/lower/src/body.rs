@@ -1,81 +1,79 @@
-//! Lowers a body: its directives, its parameters, and its statements in order.
+//! Lowers a body: its directives, its parameters, and its statements in order. The meaning of an instruction is in its
+//! family (see [`crate::dispatch`]), never here.
 
 use crate::context::{Lower, Lowered};
 use crate::error::Errors;
-use crate::{LowerError, dispatch, limits};
+use crate::{LowerError, control, dispatch, finishing, functions, limits};
 use oriole_hir::{Instruction, Statement};
 use oriole_ori::Origin;
 use oriole_ptx::Space;
 
-impl Lower<'_> {
-    /// Lowers every statement.
-    ///
-    /// # Errors
-    /// All constructs that cannot be lowered; lowering continues after each refused statement.
-    pub fn run(mut self) -> Result<(), Vec<LowerError>> {
-        let mut errors = Errors::default();
-        self.directives();
-        self.receive_parameters().unwrap_or_else(|error| errors.add(error));
-        self.end_prelude();
-        let mut statements = self.body.statements.iter();
-        self.make_room(statements.as_slice());
-        while let Some(statement) = statements.next() {
-            match statement {
-                Statement::Label(label) => {
-                    self.place_label(*label);
-                    self.make_room(statements.as_slice());
+/// Lowers every statement.
+///
+/// # Errors
+/// All constructs that cannot be lowered; lowering continues after each refused statement.
+pub(crate) fn lower(cx: &mut Lower<'_>) -> Result<(), Vec<LowerError>> {
+    let mut errors = Errors::default();
+    apply_directives(cx);
+    functions::receive_parameters(cx).unwrap_or_else(|error| errors.add(error));
+    cx.end_prelude();
+    let mut statements = cx.body.statements.iter();
+    make_room(cx, statements.as_slice());
+    while let Some(statement) = statements.next() {
+        match statement {
+            Statement::Label(label) => {
+                cx.place_label(*label);
+                make_room(cx, statements.as_slice());
+            }
+            Statement::Pragma(_) => {}
+            Statement::Instruction(instruction) => {
+                if let Err(error) = lower_instruction(cx, instruction) {
+                    errors.add(error);
+                    cx.pending.clear();
                 }
-                Statement::Pragma(_) => {}
-                Statement::Instruction(instruction) => {
-                    if let Err(error) = self.statement(instruction) {
-                        errors.add(error);
-                        self.pending.clear();
-                    }
-                    self.ordinal += 1;
-                }
+                cx.ordinal += 1;
             }
         }
-        // Control that runs off the end of the text leaves the function.
-        self.guard = None;
-        if !self.terminated {
-            self.b.set_origin(Origin(self.ordinal.saturating_sub(1)));
-            self.leave_function().unwrap_or_else(|error| errors.add(error));
-        }
-        self.complete_accesses();
-        limits::frame(self.b.function()).unwrap_or_else(|error| errors.add(error));
-        errors.finish()
     }
+    // Control that runs off the end of the text leaves the function.
+    cx.guard = None;
+    if !cx.terminated {
+        cx.b.set_origin(Origin(cx.ordinal.saturating_sub(1)));
+        control::leave_function(cx).unwrap_or_else(|error| errors.add(error));
+    }
+    finishing::complete_accesses(cx);
+    limits::frame(cx.b.function()).unwrap_or_else(|error| errors.add(error));
+    errors.finish()
+}
 
-    /// Reserves space in the current block up to the next label: most statements become one instruction.
-    fn make_room(&mut self, rest: &[Statement]) {
-        let is_label = |statement: &Statement| matches!(statement, Statement::Label(_));
-        self.b.reserve(rest.iter().position(is_label).unwrap_or(rest.len()));
-    }
+/// Reserves space in the current block up to the next label: most statements become one instruction.
+fn make_room(cx: &mut Lower<'_>, rest: &[Statement]) {
+    let is_label = |statement: &Statement| matches!(statement, Statement::Label(_));
+    cx.b.reserve(rest.iter().position(is_label).unwrap_or(rest.len()));
+}
 
-    fn directives(&mut self) {
-        let bytes = self.body.parameters.iter().map(|p| u64::from(p.offset) + p.size()).max().unwrap_or(0);
-        let limit = limits::register_limit(self.body, self.chip);
-        let threads = self.body.directives.block_threads();
-        // It matters where the occupancy is known.
-        let counted =
-            self.body.variables.values().filter(|it| threads.is_some() && it.space == Space::Shared);
-        let shared: u64 = counted.map(|variable| variable.size).fold(0, u64::saturating_add);
-        let function = self.b.function_mut();
-        function.register_limit = limit;
-        function.block_threads = threads;
-        function.shared_bytes = u32::try_from(shared).unwrap_or(u32::MAX);
-        function.parameter_bytes = bytes as u32;
-    }
+fn apply_directives(cx: &mut Lower<'_>) {
+    let bytes = cx.body.parameters.iter().map(|p| u64::from(p.offset) + p.size()).max().unwrap_or(0);
+    let limit = limits::register_limit(cx.body, cx.chip);
+    let threads = cx.body.directives.block_threads();
+    // It matters where the occupancy is known.
+    let counted = cx.body.variables.values().filter(|it| threads.is_some() && it.space == Space::Shared);
+    let shared: u64 = counted.map(|variable| variable.size).fold(0, u64::saturating_add);
+    let function = cx.b.function_mut();
+    function.register_limit = limit;
+    function.block_threads = threads;
+    function.shared_bytes = u32::try_from(shared).unwrap_or(u32::MAX);
+    function.parameter_bytes = bytes as u32;
+}
 
-    fn statement(&mut self, instruction: &Instruction) -> Lowered {
-        if self.terminated {
-            // Code after an unconditional transfer, without a label, is unreachable.
-            let block = self.b.new_block();
-            self.open(block);
-        }
-        self.begin_statement(instruction.guard);
-        dispatch::instruction(self, instruction)?;
-        self.settle();
-        Ok(())
+fn lower_instruction(cx: &mut Lower<'_>, instruction: &Instruction) -> Lowered {
+    if cx.terminated {
+        // Code after an unconditional transfer, without a label, is unreachable.
+        let block = cx.b.new_block();
+        cx.open(block);
     }
+    cx.begin_statement(instruction.guard);
+    dispatch::instruction(cx, instruction)?;
+    cx.settle();
+    Ok(())
 }

@@ -1,153 +1,128 @@
-//! Dispatches an instruction to its family. One arm is one fact; no instruction is emitted here.
+//! The table from an opcode to the function that lowers it. One arm is one fact; no operand is read and no instruction
+//! is emitted here. What depends on types is decided in the family.
 
 use crate::context::{Lower, Lowered};
-use crate::half::half_of;
-use crate::video;
+use crate::{arithmetic, control, copies, functions, matrix, memory, moves, tensor_memory, texture, threads};
 use oriole_hir::Instruction;
-use oriole_ptx::{Opcode, Type, Word};
-use oriole_sass::Mod;
+use oriole_ptx::{Opcode, Word};
+
+/// Lowers an instruction of one opcode.
+type Lowering = fn(&mut Lower<'_>, &Instruction) -> Lowered;
 
 /// Lowers one instruction.
-pub(crate) fn instruction(l: &mut Lower, i: &Instruction) -> Lowered {
+pub(crate) fn instruction(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
+    match of_value(i.opcode).or_else(|| of_effect(i)).filter(|_| i.compiled) {
+        Some(lower) => lower(cx, i),
+        None => Err(cx.unsupported_form(i)),
+    }
+}
+
+/// Arithmetic, conversions and addresses.
+fn of_value(opcode: Opcode) -> Option<Lowering> {
     use Opcode::*;
-    if !i.compiled {
-        return Err(l.unsupported_form(i));
-    }
-    let first = i.types.first().copied().unwrap_or(Type::B32);
-    match i.opcode {
-        Add | Sub | Mul | Mad | Fma | Min | Max | Abs | Neg => arithmetic(l, i, first),
-        Addc | Subc => l.add_carry(i),
-        Madc => l.multiply(i),
-        Mul24 | Mad24 => l.multiply_24(i),
-        Clmad => l.multiply_without_carries(i),
-        Sad => l.sad(i),
-        Div => match l.float_type(i)? {
-            Type::F32 => l.float_divide(i),
-            Type::F64 => l.double_function(i),
-            ty if ty.is_float() => Err(l.unsupported_form(i)),
-            _ => l.divide_integer(i),
-        },
-        Rem => l.divide_integer(i),
-        Rcp | Sqrt | Rsqrt => match first {
-            Type::F64 => l.double_function(i),
-            Type::F32 => l.float_function(i),
-            _ => Err(l.unsupported_form(i)),
-        },
-        Sin | Cos | Lg2 => l.float_function(i),
-        Ex2 if first != Type::F32 => l.half_function(i, Mod::EX2),
-        Tanh if first != Type::F32 => l.half_function(i, Mod::TANH),
-        Ex2 | Tanh => l.float_function(i),
-        Dp2a | Dp4a => l.dot_product(i),
-        And | Or | Xor => l.logic(i),
-        Not => l.not(i),
-        Cnot => l.cnot(i),
-        Lop3 => l.lop3(i),
-        Shl | Shr => l.shift(i),
-        Shf => l.funnel_shift(i),
-        Bfe => l.extract_field(i),
-        Bfi => l.insert_field(i),
-        Bfind => l.find_bit(i),
-        Bmsk | Szext => l.mask_or_extend(i),
-        Brev => l.reverse_bits(i),
-        Clz => l.count_leading_zeros(i),
-        Popc => l.count_bits(i),
-        Fns => l.find_nth_set(i),
-        Prmt => l.permute(i),
-        Vmad => l.video(i),
-        opcode if video::action(opcode).is_some() => l.video(i),
-        Set => l.set(i),
-        Setp => l.set_predicate(i),
-        Selp => l.select(i),
-        Slct => l.select_by_sign(i),
-        Testp => l.test_class(i),
-        Copysign => l.copy_sign(i),
-        Cvt => l.convert(i),
-        Mov => l.mov(i),
-        Cvta => l.cvta(i),
-        Isspacep => l.isspacep(i),
-        Mapa => l.mapa(i),
-        Getctarank => l.getctarank(i),
-        Createpolicy => l.create_policy(i),
-        _ => effect(l, i),
-    }
+    let lowering: Lowering = match opcode {
+        Add | Sub | Mul | Mad | Fma | Min | Max | Abs | Neg => arithmetic::by_type,
+        Addc | Subc => arithmetic::add_carry,
+        Madc => arithmetic::multiply,
+        Mul24 | Mad24 => arithmetic::multiply_24,
+        Clmad => arithmetic::multiply_without_carries,
+        Sad => arithmetic::sad,
+        Div => arithmetic::divide,
+        Rem => arithmetic::divide_integer,
+        Rcp | Sqrt | Rsqrt => arithmetic::reciprocal_or_root,
+        Sin | Cos | Lg2 => arithmetic::float_function,
+        Ex2 => arithmetic::exponential,
+        Tanh => arithmetic::hyperbolic_tangent,
+        Dp2a | Dp4a => arithmetic::dot_product,
+        And | Or | Xor => arithmetic::logic,
+        Not => arithmetic::not,
+        Cnot => arithmetic::cnot,
+        Lop3 => arithmetic::lop3,
+        Shl | Shr => arithmetic::shift,
+        Shf => arithmetic::funnel_shift,
+        Bfe => arithmetic::extract_field,
+        Bfi => arithmetic::insert_field,
+        Bfind => arithmetic::find_bit,
+        Bmsk | Szext => arithmetic::mask_or_extend,
+        Brev => arithmetic::reverse_bits,
+        Clz => arithmetic::count_leading_zeros,
+        Popc => arithmetic::count_bits,
+        Fns => arithmetic::find_nth_set,
+        Prmt => arithmetic::permute,
+        Vmad | Vadd | Vsub | Vabsdiff | Vmin | Vmax | Vset | Vshl | Vshr | Vadd2 | Vsub2 | Vabsdiff2
+        | Vmin2 | Vmax2 | Vset2 | Vavrg2 | Vadd4 | Vsub4 | Vabsdiff4 | Vmin4 | Vmax4 | Vset4 | Vavrg4 => {
+            arithmetic::video
+        }
+        Set => arithmetic::set,
+        Setp => arithmetic::set_predicate,
+        Selp => arithmetic::select,
+        Slct => arithmetic::select_by_sign,
+        Testp => arithmetic::test_class,
+        Copysign => arithmetic::copy_sign,
+        Cvt => moves::convert,
+        Mov => moves::mov,
+        Cvta => memory::cvta,
+        Isspacep => memory::isspacep,
+        Mapa => memory::mapa,
+        Getctarank => memory::getctarank,
+        Createpolicy => memory::create_policy,
+        _ => return None,
+    };
+    Some(lowering)
 }
 
 /// Memory, exchange among threads, and control flow.
-fn effect(l: &mut Lower, i: &Instruction) -> Lowered {
+fn of_effect(i: &Instruction) -> Option<Lowering> {
     use Opcode::*;
-    match i.opcode {
-        Ld | Ldu => l.load(i),
-        St if i.modifiers.has(Word::Bulk) => l.fill_shared(i),
-        St => l.store(i),
-        Prefetch | Prefetchu | Discard | Applypriority => l.cache_line(i),
-        Cp => l.copy(i),
-        Mbarrier => l.barrier_object(i),
-        Tensormap => l.change_map(i),
-        Clusterlaunchcontrol if i.modifiers.has(Word::TryCancel) => l.take_cluster(i),
-        Clusterlaunchcontrol => l.taken_cluster(i),
-        Atom | Red => l.atomic(i),
-        Multimem => l.copies(i),
-        Shfl => l.shuffle(i),
-        Vote => l.vote(i),
-        Activemask => l.active_mask(i),
-        Match => l.match_lanes(i),
-        Redux => l.reduce(i),
-        Elect => l.elect(i),
-        Mma => l.multiply_matrices(i),
-        Wmma => l.fragments(i),
-        Ldmatrix => l.load_matrix(i),
-        Stmatrix => l.store_matrix(i),
-        Movmatrix => l.transpose_matrix(i),
-        Wgmma => l.warp_group(i),
-        Tcgen05 => l.tensor_memory(i),
-        Tex => l.fetch(i),
-        Tld4 => l.gather(i),
-        Txq | Suq => l.query(i),
-        Istypep => l.is_type(i),
-        Suld => l.load_surface(i),
-        Sust => l.store_surface(i),
-        Sured => l.reduce_surface(i),
-        Bar | Barrier => l.barrier(i),
-        Membar | Fence => l.memory_barrier(i),
-        Nanosleep => l.nanosleep(i),
-        Griddepcontrol => l.grid_dependency(i),
-        Setmaxnreg => l.change_registers(i),
-        Pmevent => l.trigger(i),
-        Bra => l.bra(i),
-        Brx => l.brx(i),
-        Alloca => l.allocate_stack(i),
-        Stacksave => l.save_stack(i),
-        Stackrestore => l.restore_stack(i),
-        Call => l.call(i),
-        Ret => l.ret(),
-        Exit => l.exit(),
-        Trap => l.trap(true),
-        Brkpt => l.trap(false),
-        _ => Err(l.unsupported_form(i)),
-    }
-}
-
-/// Arithmetic by type.
-fn arithmetic(l: &mut Lower, i: &Instruction, ty: Type) -> Lowered {
-    use Opcode::*;
-    match ty {
-        Type::F32 if i.types.len() > 1 => return l.mixed_singles(i, i.types[1]),
-        Type::F32 => return l.float_arithmetic(i),
-        Type::F32x2 => return l.single_pairs(i),
-        Type::E4M3x4 | Type::E5M2x4 => return l.four_narrow(i),
-        Type::F64 => return l.double_arithmetic(i),
-        _ if half_of(ty).is_some() => return l.half_arithmetic(i),
-        _ if ty.is_float() => return Err(l.unsupported_form(i)),
-        _ => {}
-    }
-    match i.opcode {
-        Add | Sub if i.modifiers.has(Word::Cc) => l.add_carry(i),
-        Add | Sub if ty.bits() == 64 => l.add_64(i),
-        Add | Sub => l.add_integer(i),
-        Mul | Mad => l.multiply(i),
-        Min | Max => l.min_max_integer(i),
-        Abs => l.abs_integer(i),
-        Neg => l.neg_integer(i),
-        _ => Err(l.unsupported_form(i)),
-    }
+    let lowering: Lowering = match i.opcode {
+        Ld | Ldu => memory::load,
+        St if i.modifiers.has(Word::Bulk) => copies::fill_shared,
+        St => memory::store,
+        Prefetch | Prefetchu | Discard | Applypriority => memory::cache_line,
+        Cp => copies::cp,
+        Mbarrier => threads::mbarrier,
+        Tensormap => copies::change_map,
+        Clusterlaunchcontrol if i.modifiers.has(Word::TryCancel) => copies::take_cluster,
+        Clusterlaunchcontrol => copies::taken_cluster,
+        Atom | Red => memory::atomic,
+        Multimem => memory::multimem,
+        Shfl => threads::shuffle,
+        Vote => threads::vote,
+        Activemask => threads::active_mask,
+        Match => threads::match_lanes,
+        Redux => threads::reduce,
+        Elect => threads::elect,
+        Mma => matrix::mma,
+        Wmma => matrix::wmma,
+        Ldmatrix => matrix::load_matrix,
+        Stmatrix => matrix::store_matrix,
+        Movmatrix => matrix::transpose_matrix,
+        Wgmma => matrix::wgmma,
+        Tcgen05 => tensor_memory::tcgen05,
+        Tex => texture::fetch,
+        Tld4 => texture::gather,
+        Txq | Suq => texture::query,
+        Istypep => texture::is_type,
+        Suld => texture::load_surface,
+        Sust => texture::store_surface,
+        Sured => texture::reduce_surface,
+        Bar | Barrier => threads::barrier,
+        Membar | Fence => threads::memory_barrier,
+        Nanosleep => threads::nanosleep,
+        Griddepcontrol => threads::grid_dependency,
+        Setmaxnreg => threads::change_registers,
+        Pmevent => threads::trigger,
+        Bra => control::bra,
+        Brx => control::brx,
+        Alloca => control::allocate_stack,
+        Stacksave => control::save_stack,
+        Stackrestore => control::restore_stack,
+        Call => functions::call,
+        Ret => control::ret,
+        Exit => control::exit,
+        Trap => control::trap,
+        Brkpt => control::breakpoint,
+        _ => return None,
+    };
+    Some(lowering)
 }

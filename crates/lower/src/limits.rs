@@ -13,6 +13,9 @@ use oriole_ptx::Opcode;
 /// bits; 64 KiB are left for spills and saved registers.
 const MOST_FRAME_BYTES: u64 = (1 << 23) - (1 << 16);
 
+/// Minimum registers of a thread, whatever the directives say.
+const FEWEST: u32 = 24;
+
 /// Checks that the frame of a lowered function can be addressed.
 pub fn frame(function: &Function) -> Result<(), LowerError> {
     let calls = function.blocks.iter().flat_map(|block| &block.instructions).filter_map(|i| i.call.as_ref());
@@ -26,9 +29,6 @@ pub fn frame(function: &Function) -> Result<(), LowerError> {
     let message = format!("{bytes} bytes of local memory in one function, {MOST_FRAME_BYTES} at most");
     Err(LowerError::new(Code::TooLarge, None, message))
 }
-
-/// Minimum registers of a thread, whatever the directives say.
-const FEWEST: u32 = 24;
 
 /// The most registers that a thread starts with, as far as the source says; `None` if it says nothing. Where parts of
 /// a kernel change the count, no thread starts with more than the largest request: a thread that requests more had
