@@ -74,17 +74,23 @@ fn of_value(opcode: Opcode) -> Option<Lowering> {
 /// Memory, exchange among threads, and control flow.
 fn of_effect(i: &Instruction) -> Option<Lowering> {
     use Opcode::*;
+    let has = |word| i.modifiers.has(word);
     let lowering: Lowering = match i.opcode {
         Ld | Ldu => memory::load,
-        St if i.modifiers.has(Word::Bulk) => copies::fill_shared,
+        St if has(Word::Bulk) => copies::fill_shared,
+        St | Atom | Red if has(Word::MbarrierCompleteTxBytes) => copies::async_store,
         St => memory::store,
+        Prefetch if has(Word::Tensormap) => copies::prefetch_map,
         Prefetch | Prefetchu | Discard | Applypriority => memory::cache_line,
+        Cp if has(Word::Bulk) => copies::bulk,
+        Cp if has(Word::Mbarrier) => threads::signal_copies,
         Cp => copies::cp,
         Mbarrier => threads::mbarrier,
         Tensormap => copies::change_map,
-        Clusterlaunchcontrol if i.modifiers.has(Word::TryCancel) => copies::take_cluster,
+        Clusterlaunchcontrol if has(Word::TryCancel) => copies::take_cluster,
         Clusterlaunchcontrol => copies::taken_cluster,
         Atom | Red => memory::atomic,
+        Multimem if has(Word::Cp) => copies::bulk,
         Multimem => memory::multimem,
         Shfl => threads::shuffle,
         Vote => threads::vote,

@@ -56,6 +56,11 @@ impl Lower<'_> {
         self.b.iadd3(d, a, b, Source::rz());
     }
 
+    /// A load of a constant bank into these words, with the size in `size`.
+    pub fn load_constant(&mut self, d: impl IntoIterator<Item = Value>, size: &[Mod], source: SourceKind) {
+        self.b.op(Op::LDC).mods(size).to_tuple(d).from(Source::plain(source)).emit();
+    }
+
     /// The source in a register (or `RZ`); signs and suffixes are kept.
     pub fn in_register(&mut self, source: Source) -> Source {
         if is_register(&source) {

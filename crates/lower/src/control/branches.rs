@@ -1,7 +1,7 @@
 //! Branches, indexed branches, leaving the function, traps.
 
 use crate::context::{Lower, Lowered};
-use crate::{LowerError, functions, memory, threads};
+use crate::{LowerError, functions, threads};
 use oriole_diagnostics::Code;
 use oriole_hir::{Instruction, Operand, Table};
 use oriole_ori::{BlockId, ConstBase, IndexedConst, Pseudo, Source, SourceKind};
@@ -51,7 +51,7 @@ pub(crate) fn brx(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     cx.b.shl(scaled, index, 2u32);
     let target = cx.b.pair();
     let place = IndexedConst { bank: 2, base: ConstBase::Table(number), index: scaled, offset: 0 };
-    memory::load_constant(cx, [target[0]], &[], SourceKind::ConstIndexed(Box::new(place)));
+    cx.load_constant([target[0]], &[], SourceKind::ConstIndexed(Box::new(place)));
     cx.b.sar(target[1], target[0], 31u32);
     // The table holds offsets from the start of the kernel's code.
     cx.b.op(Op::BRX).from(target).from(SourceKind::KernelStart).emit();

@@ -10,7 +10,7 @@ use oriole_sass::{Mod, Op};
 
 /// `st.async` and `red.async`: a write to shared memory of the cluster, and the mbarrier that counts its bytes.
 /// Both addresses are in one register pair.
-pub(crate) fn write_and_tell(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
+pub(crate) fn async_store(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     let ty = cx.ty(i, 0)?;
     let place = memory::shared_address(cx, cx.operand(i, 0)?)?;
     let object = memory::shared_address(cx, cx.operand(i, 2)?)?;

@@ -1,21 +1,14 @@
 //! `cp`: the choice among its forms. Nothing is emitted here.
 
+use super::async_copy;
 use super::groups::{self, COPIES};
-use super::{async_copy, bulk};
 use crate::context::{Lower, Lowered};
-use crate::threads;
 use oriole_hir::{Immediate, Instruction, Operand};
 use oriole_ptx::Word;
 
 /// `cp` in all its forms.
 pub(crate) fn cp(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     let has = |word| i.modifiers.has(word);
-    if has(Word::Bulk) {
-        return bulk::bulk(cx, i);
-    }
-    if has(Word::Mbarrier) {
-        return threads::signal_copies(cx, i);
-    }
     if has(Word::CommitGroup) {
         groups::commit_copies(cx);
         return Ok(());

@@ -16,7 +16,7 @@ mod tensor_map;
 mod tensor_map_cache;
 mod tiles;
 
-pub(crate) use async_store::write_and_tell;
+pub(crate) use async_store::async_store;
 pub(crate) use bulk::bulk;
 pub(crate) use cluster_launch::{take_cluster, taken_cluster};
 pub(crate) use cp::cp;

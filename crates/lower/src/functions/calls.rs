@@ -4,9 +4,9 @@ use super::accesses::{Accesses, accesses};
 use super::convention::{Convention, Home, convention};
 use super::places::{self, travels_in_own_words};
 use super::{frame, registers};
+use crate::LowerError;
 use crate::context::{Lower, Lowered};
 use crate::source::Words;
-use crate::{LowerError, memory};
 use oriole_hir::{Instruction, Operand, Parameter, Signature, Statement, VariableId};
 use oriole_options::Linking;
 use oriole_ori::{
@@ -289,7 +289,7 @@ fn text_offset(cx: &mut Lower<'_>, pointer: &Operand) -> Result<Source, LowerErr
     let base = ConstBase::Table(number as u32);
     let target = cx.b.pair();
     let place = IndexedConst { bank: 2, base, index, offset: 0 };
-    memory::load_constant(cx, target, &[Mod::_64], SourceKind::ConstIndexed(Box::new(place)));
+    cx.load_constant(target, &[Mod::_64], SourceKind::ConstIndexed(Box::new(place)));
     Ok(target.into())
 }
 

@@ -6,7 +6,7 @@ use super::atomic_instruction::{self, Atomic, operation_mod, packed_type};
 use super::{atomic_loops, cache, place};
 use crate::context::{Lower, Lowered};
 use crate::source::Words;
-use crate::{LowerError, copies, threads};
+use crate::{LowerError, threads};
 use oriole_hir::{Immediate, Instruction, Operand};
 use oriole_ori::Source;
 use oriole_ptx::word::Semantics;
@@ -15,9 +15,6 @@ use oriole_sass::Mod;
 
 /// `atom`, `red`, and `multimem.red`, which differs by the address and by its default scope.
 pub(crate) fn atomic(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
-    if i.modifiers.has(Word::MbarrierCompleteTxBytes) {
-        return copies::write_and_tell(cx, i);
-    }
     let (ty, vector) = packed_type(cx.ty(i, 0)?, i.vector);
     let Some(operation) = i.modifiers.at().map(operation_mod) else {
         return Err(cx.unsupported_form(i));

@@ -2,8 +2,8 @@
 //! policies themselves are made in `cache_policy`.
 
 use super::place::{self, Place, whole_address};
+use crate::LowerError;
 use crate::context::{Lower, Lowered};
-use crate::{LowerError, copies};
 use oriole_hir::Instruction;
 use oriole_ori::{Source, SourceKind};
 use oriole_ptx::word::{CacheLevel, L2Priority};
@@ -12,9 +12,6 @@ use oriole_sass::{Mod, Op};
 
 /// `prefetch`, `prefetchu`, `discard`, `applypriority`: operations on cache lines.
 pub(crate) fn cache_line(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
-    if i.modifiers.has(Word::Tensormap) {
-        return copies::prefetch_map(cx, i);
-    }
     let operation = match i.opcode {
         Opcode::Discard => Mod::RML2,
         Opcode::Applypriority => Mod::DML2,

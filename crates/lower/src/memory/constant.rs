@@ -6,7 +6,7 @@ use crate::source::{Words, imm};
 use oriole_hir::{Address, AddressBase, Instruction, VariableKind};
 use oriole_ori::{ConstBase, IndexedConst, Source, SourceKind, Value};
 use oriole_ptx::{Space, Type};
-use oriole_sass::{Mod, Op};
+use oriole_sass::Mod;
 use smallvec::SmallVec;
 
 /// A load of a constant bank: of a `.const` variable, or of a kernel parameter.
@@ -54,7 +54,7 @@ pub(super) fn load_bank(cx: &mut Lower<'_>, i: &Instruction, address: &Address, 
         for number in 0..count as i64 {
             let d = cx.b.r();
             let size: &[Mod] = if ty.bits() == 8 { &[Mod::U8] } else { &[Mod::U16] };
-            load_constant(cx, [d], size, at(number * i64::from(ty.bytes())));
+            cx.load_constant([d], size, at(number * i64::from(ty.bytes())));
             let extended = if ty.is_signed() { cx.extend(d.into(), ty) } else { d.into() };
             parts.push(SmallVec::from_iter([extended]));
         }
@@ -66,7 +66,7 @@ pub(super) fn load_bank(cx: &mut Lower<'_>, i: &Instruction, address: &Address, 
         && each <= 2
     {
         let size: &[Mod] = if each == 2 { &[Mod::_64] } else { &[] };
-        load_constant(cx, direct, size, at(0));
+        cx.load_constant(direct, size, at(0));
         return Ok(());
     }
     let mut loaded = Vec::new();
@@ -75,21 +75,11 @@ pub(super) fn load_bank(cx: &mut Lower<'_>, i: &Instruction, address: &Address, 
         let group = (words - number).min(2);
         let d: Words = (0..group).map(|_| cx.b.r()).collect();
         let size: &[Mod] = if group == 2 { &[Mod::_64] } else { &[] };
-        load_constant(cx, d.clone(), size, at(4 * number as i64));
+        cx.load_constant(d.clone(), size, at(4 * number as i64));
         loaded.extend(d);
     }
     for chunk in loaded.chunks(each) {
         parts.push(chunk.iter().map(|&v| Source::value(v)).collect());
     }
     cx.write_all(&elements, whole, parts)
-}
-
-/// A load of the constant bank into one word, with the size in `mods`.
-pub(crate) fn load_constant(
-    cx: &mut Lower<'_>,
-    d: impl IntoIterator<Item = Value>,
-    size: &[Mod],
-    source: SourceKind,
-) {
-    cx.b.op(Op::LDC).mods(size).to_tuple(d).from(Source::plain(source)).emit();
 }

@@ -23,7 +23,6 @@ pub(crate) use atomic_instruction::operation_mod;
 pub(crate) use atomics::atomic;
 pub(crate) use cache::{cache_line, cached_operand, policy};
 pub(crate) use cache_policy::create_policy;
-pub(crate) use constant::load_constant;
 pub(crate) use load::load;
 pub(crate) use multimem::multimem;
 pub(crate) use place::{

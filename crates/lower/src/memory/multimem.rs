@@ -6,17 +6,16 @@ use super::atomic_instruction::packed_type;
 use super::{atomics, place, store};
 use crate::context::{Lower, Lowered};
 use crate::source::Words;
-use crate::{LowerError, copies, threads};
+use crate::{LowerError, threads};
 use oriole_hir::{Instruction, Operand};
 use oriole_ptx::word::{Operation, Semantics};
 use oriole_ptx::{Space, Type, Word};
 use oriole_sass::{Mod, Mods, Op, Operand as MachineOperand, OperandKind};
 use smallvec::SmallVec;
 
-/// `multimem`.
+/// `multimem`, except for copies.
 pub(crate) fn multimem(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     match () {
-        () if i.modifiers.has(Word::Cp) => copies::bulk(cx, i),
         () if i.modifiers.has(Word::LdReduce) => reduce_copies(cx, i),
         () if i.modifiers.has(Word::Red) => atomics::atomic(cx, i),
         () => store::store(cx, i),

@@ -3,17 +3,14 @@
 use super::access::{self, GROUP, WIDEST};
 use super::{cache, parameters, place};
 use crate::context::{Lower, Lowered};
-use crate::{copies, functions, threads};
+use crate::{functions, threads};
 use oriole_hir::{Address, AddressBase, Instruction, Operand};
 use oriole_ori::Source;
-use oriole_ptx::{Space, Word};
+use oriole_ptx::Space;
 use oriole_sass::Mod;
 
 /// `st`.
 pub(crate) fn store(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
-    if i.modifiers.has(Word::MbarrierCompleteTxBytes) {
-        return copies::write_and_tell(cx, i);
-    }
     let ty = cx.ty(i, 0)?;
     let operand = cx.operand(i, 0)?;
     let count = u32::from(i.vector.max(1));
