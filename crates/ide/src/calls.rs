@@ -6,7 +6,8 @@ use oriole_syntax::UnitKind;
 
 use crate::names::{Access, Meaning, names};
 use crate::navigation::named;
-use crate::{Analysis, FileId, Range};
+use crate::snapshot::Snapshot;
+use crate::{FileId, Range};
 
 /// A kernel or function.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,10 +54,10 @@ fn of_unit(db: &dyn Db, file: FileId, unit: FunctionUnit<'_>) -> Option<CallItem
     })
 }
 
-pub(crate) fn item(analysis: &Analysis, file: FileId, at: u32) -> Option<CallItem> {
-    let source = analysis.ptx(file)?;
-    let db = &analysis.db;
-    let unit = match named(analysis, file, at) {
+pub(crate) fn item(snapshot: &Snapshot, file: FileId, at: u32) -> Option<CallItem> {
+    let source = snapshot.ptx(file)?;
+    let db = &snapshot.db;
+    let unit = match named(snapshot, file, at) {
         Some(named) if named.occurrence.meaning == Meaning::Module => {
             files::definition(db, source, named.occurrence.name.clone())?
         }
@@ -78,9 +79,9 @@ fn uses(db: &dyn Db, unit: FunctionUnit<'_>, name: &str) -> Vec<Range> {
         .collect()
 }
 
-pub(crate) fn incoming(analysis: &Analysis, file: FileId, name: &str) -> Vec<Call> {
-    let Some(source) = analysis.ptx(file) else { return Vec::new() };
-    let db = &analysis.db;
+pub(crate) fn incoming(snapshot: &Snapshot, file: FileId, name: &str) -> Vec<Call> {
+    let Some(source) = snapshot.ptx(file) else { return Vec::new() };
+    let db = &snapshot.db;
     let units = files::split_file(db, source).iter().filter(|unit| unit.has_code(db));
     units
         .filter_map(|&unit| {
@@ -90,11 +91,11 @@ pub(crate) fn incoming(analysis: &Analysis, file: FileId, name: &str) -> Vec<Cal
         .collect()
 }
 
-pub(crate) fn outgoing(analysis: &Analysis, file: FileId, name: &str) -> Vec<Call> {
-    let (Some(source), Some(unit)) = (analysis.ptx(file), analysis.code_unit(file, name)) else {
+pub(crate) fn outgoing(snapshot: &Snapshot, file: FileId, name: &str) -> Vec<Call> {
+    let (Some(source), Some(unit)) = (snapshot.ptx(file), snapshot.code_unit(file, name)) else {
         return Vec::new();
     };
-    let db = &analysis.db;
+    let db = &snapshot.db;
     let mut called: Vec<&str> = names(db, unit)
         .occurrences
         .iter()

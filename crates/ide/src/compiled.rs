@@ -1,124 +1,19 @@
 //! Compiled code as shown in the editor: the newest result, or if there is none the last good one, moved with the text.
 //!
-//! Results are shared with the database; handles are kept here for the time without a result. A last good result
-//! belongs to a unit by kind and name, so that it outlives any state in which the text does not compile.
+//! Features get the code of functions and the images of kernels here. The last good results themselves are in
+//! `last_good.rs`.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use oriole_chip::Chip;
-use oriole_cubin::KernelImage;
-use oriole_hir::{Body, SourceMap, from_raw_index};
+use oriole_hir::from_raw_index;
 use oriole_inputs::FunctionUnit;
 use oriole_options::Options;
-use oriole_pipeline::LinkedFunction;
-use oriole_pipeline::facts::FunctionFacts;
 use oriole_queries::{files, functions, images};
-use oriole_syntax::UnitKind;
 
-use crate::{Analysis, FileId, Range};
-
-/// A function as it was compiled, with the text it was compiled from.
-#[derive(Clone)]
-pub(crate) struct Compiled {
-    pub facts: triomphe::Arc<FunctionFacts>,
-    pub code: triomphe::Arc<LinkedFunction>,
-    pub map: Arc<SourceMap>,
-    pub text: Arc<str>,
-    /// Its resolved body, to recognize it in another database.
-    body: Option<Arc<Body>>,
-    options: Options,
-}
-
-/// A kernel laid out.
-#[derive(Clone)]
-pub(crate) struct Image {
-    pub image: triomphe::Arc<KernelImage>,
-    /// Name of each clone's function and its first byte in the kernel, the kernel itself first.
-    pub members: Vec<(String, u32)>,
-}
-
-/// A unit of a file by kind and name, for a chip.
-struct Key {
-    file: FileId,
-    chip: Chip,
-    unit: UnitName,
-}
-
-type UnitName = (UnitKind, Arc<str>);
-
-#[derive(Clone, Default)]
-struct Entry {
-    compiled: Option<Arc<Compiled>>,
-    image: Option<Image>,
-    /// Time of the last update.
-    noted: u64,
-}
-
-/// Number of remembered units that a file no longer has: those whose names are being edited.
-const GONE: usize = 32;
-
-/// The last good results.
-#[derive(Default)]
-pub(crate) struct LastGood {
-    entries: Mutex<Entries>,
-}
-
-#[derive(Default)]
-struct Entries {
-    of: BTreeMap<(FileId, Chip), BTreeMap<UnitName, Entry>>,
-    clock: u64,
-}
-
-impl LastGood {
-    fn with<T>(&self, act: impl FnOnce(&mut Entries) -> T) -> T {
-        // Nothing that can panic runs under the lock.
-        act(&mut self.entries.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn find<T>(&self, key: &Key, take: impl FnOnce(&Entry) -> Option<T>) -> Option<T> {
-        self.with(|entries| entries.of.get(&(key.file, key.chip))?.get(&key.unit).and_then(take))
-    }
-
-    /// Updates the entry of a unit of a file with `units` units. A new name replaces the entry with the oldest update,
-    /// once there are more names than the file can have.
-    fn note(&self, key: Key, units: usize, act: impl FnOnce(&mut Entry)) {
-        self.with(|entries| {
-            entries.clock += 1;
-            let known = entries.of.entry((key.file, key.chip)).or_default();
-            if known.len() >= units + GONE && !known.contains_key(&key.unit) {
-                let mut noted: Vec<u64> = known.values().map(|entry| entry.noted).collect();
-                noted.sort_unstable();
-                let oldest = noted[GONE / 2];
-                known.retain(|_, entry| entry.noted >= oldest);
-            }
-            let entry = known.entry(key.unit).or_default();
-            entry.noted = entries.clock;
-            act(entry);
-        });
-    }
-
-    /// Forgets a file.
-    pub fn forget(&self, file: FileId) {
-        self.with(|entries| entries.of.retain(|key, _| key.0 != file));
-    }
-}
-
-/// Records whether an answer lacks information because code is not compiled yet.
-#[derive(Clone, Debug, Default)]
-pub struct Lacks(Arc<AtomicBool>);
-
-impl Lacks {
-    pub(crate) fn note(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether an answer lacks anything.
-    pub fn anything(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
+use crate::last_good::{Compiled, Image, Key};
+use crate::snapshot::{Lacks, Snapshot};
+use crate::{FileId, Range};
 
 /// The difference of two texts: one replaced range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -204,7 +99,7 @@ impl Shown {
     }
 }
 
-impl Analysis {
+impl Snapshot {
     /// The compiled function of a unit: the newest, or the last good one.
     pub(crate) fn compiled<'db>(
         &'db self,
@@ -307,22 +202,6 @@ impl Analysis {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_that_come_and_go_are_forgotten() {
-        let good = LastGood::default();
-        let unit = |name: String| (UnitKind::Entry, Arc::from(name));
-        let key = |name: String| Key { file: FileId(0), chip: Chip::SM_90, unit: unit(name) };
-        for number in 0..1000 {
-            good.note(key("stays".to_owned()), 2, |_| ());
-            good.note(key(format!("k{number}")), 2, |_| ());
-        }
-        let kept = good.with(|entries| entries.of[&(FileId(0), Chip::SM_90)].len());
-        assert!((GONE / 2..=GONE + 2).contains(&kept), "{kept}");
-        for name in ["stays", "k999", "k990"] {
-            assert!(good.find(&key(name.to_owned()), |entry| Some(entry.noted)).is_some(), "{name}");
-        }
-    }
 
     #[test]
     fn ranges_move_with_the_text() {

@@ -7,114 +7,27 @@ use oriole_ptx::{Opcode, Type};
 use oriole_queries::files;
 use rustc_hash::FxHashSet;
 
-use crate::analysis::Located;
-use crate::cursor::{Place, Spot, Typing, spot, typing};
-use crate::{Analysis, Edit, FileId, Range, documentation};
+use crate::cursor::{Place, Typing};
+use crate::snapshot::Snapshot;
+use crate::{FileId, documentation};
 
+mod collector;
+mod context;
 mod operands;
 mod progress;
 mod signature;
 
+use collector::Collector;
+pub use collector::{Completion, CompletionKind};
+use context::context;
 use operands::operands;
 use progress::{is_optional, progress, words_of};
 pub(crate) use signature::signature_help;
 pub use signature::{Signature, SignatureHelp};
 
-/// The kind of a completion.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum CompletionKind {
-    /// An opcode.
-    Opcode,
-    /// A modifier, type or state space of an opcode.
-    Modifier,
-    /// A directive.
-    Directive,
-    /// A register.
-    Register,
-    /// A variable or parameter.
-    Variable,
-    /// A function.
-    Function,
-    /// A label.
-    Label,
-    /// A special register, a chip, a version.
-    Constant,
-}
-
-/// A completion.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Completion {
-    /// The label, which is also the inserted text.
-    pub label: String,
-    /// Type or form in short.
-    pub detail: String,
-    /// The description.
-    pub documentation: String,
-    /// The kind.
-    pub kind: CompletionKind,
-    /// The edit that inserts it.
-    pub edit: Edit,
-    /// Lower is more likely; equal ranks are sorted by label.
-    pub rank: u8,
-}
-
-struct Context<'a> {
-    located: Located<'a>,
-    spot: Spot<'a>,
-    typing: Typing,
-}
-
-fn context<'a>(analysis: &'a Analysis, file: FileId, at: u32) -> Option<Context<'a>> {
-    let located = analysis.locate(file, at)?;
-    let db: &dyn Db = &analysis.db;
-    let spot = spot(db, located.source, located.at)?;
-    let text = spot.unit.text(db);
-    let before = Range::new(0, spot.at).slice(text);
-    let typing = match spot.before(db, located.source) {
-        // On the last line of the unit before, typing continues that unit.
-        Some(unit) if before.chars().all(|blank| blank == ' ' || blank == '\t') => {
-            let ended: &str = unit.text(db);
-            let mut joined = ended.to_owned();
-            joined.push_str(before);
-            Typing { range: Range::point(spot.at), ..typing(&joined, joined.len() as u32) }
-        }
-        _ => typing(text, spot.at),
-    };
-    Some(Context { located, spot, typing })
-}
-
-struct Collector<'a> {
-    range: Range,
-    located: Located<'a>,
-    partial: &'a str,
-    list: Vec<Completion>,
-    seen: FxHashSet<String>,
-}
-
-/// Whether the typed text matches the label: its letters are in the label in their order.
-fn fits(partial: &str, label: &str) -> bool {
-    let mut letters = label.chars();
-    partial.chars().all(|wanted| letters.any(|letter| letter.eq_ignore_ascii_case(&wanted)))
-}
-
-impl Collector<'_> {
-    fn add(&mut self, label: &str, kind: CompletionKind, detail: &str, documentation: &str, rank: u8) {
-        if !fits(self.partial, label.trim_start_matches('.')) && !fits(self.partial, label) {
-            return;
-        }
-        // The label is the inserted text, so that an editor matches the typed text with it.
-        let Some(edit) = self.located.up_edit(Edit::new(self.range, label)) else { return };
-        let label = edit.text.clone();
-        if self.seen.insert(label.clone()) {
-            let (detail, documentation) = (detail.to_owned(), documentation.to_owned());
-            self.list.push(Completion { label, detail, documentation, kind, edit, rank });
-        }
-    }
-}
-
-pub(crate) fn completions(analysis: &Analysis, file: FileId, at: u32) -> Vec<Completion> {
-    let Some(context) = context(analysis, file, at) else { return Vec::new() };
-    let db: &dyn Db = &analysis.db;
+pub(crate) fn completions(snapshot: &Snapshot, file: FileId, at: u32) -> Vec<Completion> {
+    let Some(context) = context(snapshot, file, at) else { return Vec::new() };
+    let db: &dyn Db = &snapshot.db;
     let typing = &context.typing;
     let mut range = typing.range.shifted(context.spot.start);
     // A directive is offered with its dot, a modifier without.
@@ -143,7 +56,7 @@ pub(crate) fn completions(analysis: &Analysis, file: FileId, at: u32) -> Vec<Com
             directive(db, context.located.source, words, typing.dotted, &mut out);
         }
         Place::Operand { index, address, argument } => {
-            operands(analysis, &context, *index, *address, *argument, &mut out);
+            operands(snapshot, &context, *index, *address, *argument, &mut out);
         }
     }
     out.list.sort_by(|left, right| (left.rank, &left.label).cmp(&(right.rank, &right.label)));

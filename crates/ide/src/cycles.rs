@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use oriole_chip::Chip;
 use oriole_pipeline::facts::weight;
 
-use crate::compiled::Image;
-use crate::{Analysis, FileId};
+use crate::FileId;
+use crate::last_good::Image;
+use crate::snapshot::Snapshot;
 
 /// An estimate for one warp that runs alone, each loop taken ten times.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -31,15 +32,15 @@ struct Member {
 }
 
 /// The estimate of a kernel that is laid out.
-pub(crate) fn cycles(analysis: &Analysis, file: FileId, laid: &Image, chip: Chip) -> Cycles {
+pub(crate) fn cycles(snapshot: &Snapshot, file: FileId, laid: &Image, chip: Chip) -> Cycles {
     let code = &laid.image.code;
     let shape = chip.words();
     let mut members: BTreeMap<&str, Member> = BTreeMap::new();
     let mut left_out: Vec<String> = Vec::new();
     for (at, (name, start)) in laid.members.iter().enumerate() {
         let end = laid.members.get(at + 1).map_or(code.len(), |next| shape.index(next.1) as usize);
-        let unit = analysis.code_unit(file, name);
-        let member = match unit.and_then(|unit| analysis.compiled(file, unit, chip)) {
+        let unit = snapshot.code_unit(file, name);
+        let member = match unit.and_then(|unit| snapshot.compiled(file, unit, chip)) {
             Some(shown) => {
                 let (facts, linked) = (&shown.compiled.facts, &shown.compiled.code);
                 let times =

@@ -9,9 +9,9 @@ use oriole_pipeline::facts::Origin;
 use oriole_queries::{Failed, files, functions, images};
 use oriole_syntax::UnitKind;
 
-use crate::analysis::Located;
 use crate::demangle;
-use crate::{Analysis, Feature, FileId, Range};
+use crate::snapshot::{Located, Snapshot};
+use crate::{Feature, FileId, Range};
 
 /// An attribute of a diagnostic that changes how it is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -46,12 +46,12 @@ pub struct FileDiagnostic {
     pub tags: Vec<Tag>,
 }
 
-pub(crate) fn diagnostics(analysis: &Analysis, file: FileId) -> Vec<FileDiagnostic> {
+pub(crate) fn diagnostics(snapshot: &Snapshot, file: FileId) -> Vec<FileDiagnostic> {
     let mut all = Vec::new();
-    for located in analysis.sources(file) {
-        let found = oriole_queries::diagnostics(&analysis.db, located.source);
-        all.extend(found.iter().filter_map(|found| place(&analysis.db, located, found)));
-        all.extend(hints(&analysis.db, located));
+    for located in snapshot.sources(file) {
+        let found = oriole_queries::diagnostics(&snapshot.db, located.source);
+        all.extend(found.iter().filter_map(|found| place(&snapshot.db, located, found)));
+        all.extend(hints(&snapshot.db, located));
     }
     all
 }
@@ -117,12 +117,12 @@ fn outside(found: &Diagnostic) -> bool {
     )
 }
 
-pub(crate) fn code_diagnostics(analysis: &Analysis, file: FileId, chip: Chip) -> Vec<FileDiagnostic> {
-    if !analysis.is_on(file, Feature::CodeDiagnostics) {
+pub(crate) fn code_diagnostics(snapshot: &Snapshot, file: FileId, chip: Chip) -> Vec<FileDiagnostic> {
+    if !snapshot.is_on(file, Feature::CodeDiagnostics) {
         return Vec::new();
     }
-    let db = &analysis.db;
-    let (Some(source), Some(config)) = (analysis.ptx(file), analysis.config(file, chip)) else {
+    let db = &snapshot.db;
+    let (Some(source), Some(config)) = (snapshot.ptx(file), snapshot.config(file, chip)) else {
         return Vec::new();
     };
     let located = Located { source, at: 0, snippet: None };
@@ -137,20 +137,20 @@ pub(crate) fn code_diagnostics(analysis: &Analysis, file: FileId, chip: Chip) ->
             _ => continue,
         };
         match failed {
-            Some(failed) => all.extend(failure(analysis, source, unit, failed)),
-            None => all.extend(spills(analysis, file, unit, chip)),
+            Some(failed) => all.extend(failure(snapshot, source, unit, failed)),
+            None => all.extend(spills(snapshot, file, unit, chip)),
         }
     }
     all
 }
 
 fn failure(
-    analysis: &Analysis,
+    snapshot: &Snapshot,
     source: SourceFile,
     unit: FunctionUnit<'_>,
     failed: &Failed,
 ) -> Vec<FileDiagnostic> {
-    let db = &analysis.db;
+    let db = &snapshot.db;
     let found = failed.diagnostics(files::source_map(db, unit)).into_iter();
     let place = |diagnostic: Diagnostic| {
         place(db, Located { source, at: 0, snippet: None }, &diagnostic.shifted(unit.start(db)))
@@ -159,9 +159,9 @@ fn failure(
 }
 
 /// A note at the kernel's name if registers were spilled, with the names of the spilled values.
-fn spills(analysis: &Analysis, file: FileId, unit: FunctionUnit<'_>, chip: Chip) -> Option<FileDiagnostic> {
-    let db = &analysis.db;
-    let shown = analysis.compiled(file, unit, chip)?;
+fn spills(snapshot: &Snapshot, file: FileId, unit: FunctionUnit<'_>, chip: Chip) -> Option<FileDiagnostic> {
+    let db = &snapshot.db;
+    let shown = snapshot.compiled(file, unit, chip)?;
     let facts = &shown.compiled.facts;
     if facts.spills.is_empty() {
         return None;

@@ -1,4 +1,7 @@
-//! Documentation of directives and special registers, which have no row in the instruction table.
+//! Documentation of directives and special registers, which have no row in the instruction table, and the chips and
+//! versions of a form, which has one.
+
+use oriole_ptx::table::{Chips, Row};
 
 /// A directive: its word, its syntax, its description.
 pub(crate) type Directive = (&'static str, &'static str, &'static str);
@@ -99,6 +102,28 @@ const SPECIAL: &[(&str, &str, &str)] = &[
 /// Type and meaning of a special register.
 pub(crate) fn special(name: &str) -> Option<(&'static str, &'static str)> {
     SPECIAL.iter().find(|row| name.starts_with(row.0)).map(|row| (row.1, row.2))
+}
+
+/// The version and chips from which on a form exists.
+pub(crate) fn needs(row: &Row) -> String {
+    let chips = match row.chips {
+        Chips::From(0..=10) => "all chips".to_owned(),
+        chips => chips.describe(),
+    };
+    let mut text = format!("PTX {}.{}, {chips}", row.ptx.0, row.ptx.1);
+    for need in row.needs {
+        text.push_str(&format!(
+            "; `.{}` needs PTX {}.{} and {}",
+            need.token,
+            need.ptx.0,
+            need.ptx.1,
+            need.chips.describe()
+        ));
+    }
+    if !row.supported {
+        text.push_str("; Oriole cannot compile it yet");
+    }
+    text
 }
 
 #[cfg(test)]

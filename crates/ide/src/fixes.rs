@@ -9,57 +9,30 @@ use oriole_queries::files;
 use oriole_syntax::ast::{self, AstNode};
 use oriole_syntax::{Path, SyntaxKind, TokenRef, UnitKind};
 
-use crate::analysis::Located;
 use crate::cursor::{Spot, above, spot, token_range};
 use crate::names::{DeclarationKind, names};
-use crate::{Analysis, Edit, FileDiagnostic, FileId, Range};
+use crate::snapshot::Snapshot;
+use crate::{Edit, FileDiagnostic, FileId, Range};
 
+mod mender;
 mod spaces;
 
-/// A fix for a diagnostic.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fix {
-    /// The title, which says what it does.
-    pub title: String,
-    /// The diagnostic's code.
-    pub code: Code,
-    /// The diagnostic's place.
-    pub range: Range,
-    /// The change.
-    pub edits: Vec<Edit>,
-    /// It is the preferred fix.
-    pub preferred: bool,
-}
+pub use mender::Fix;
+use mender::Mender;
 
-pub(crate) fn fixes(analysis: &Analysis, file: FileId, range: Range) -> Vec<Fix> {
+pub(crate) fn fixes(snapshot: &Snapshot, file: FileId, range: Range) -> Vec<Fix> {
     let mut all = Vec::new();
-    for diagnostic in crate::diagnostics::diagnostics(analysis, file) {
+    for diagnostic in crate::diagnostics::diagnostics(snapshot, file) {
         if diagnostic.range.meets(range) {
-            mend(analysis, file, &diagnostic, &mut all);
+            mend(snapshot, file, &diagnostic, &mut all);
         }
     }
     all
 }
 
-struct Mender<'a> {
-    located: Located<'a>,
-    diagnostic: &'a FileDiagnostic,
-    all: &'a mut Vec<Fix>,
-}
-
-impl Mender<'_> {
-    fn offer(&mut self, title: impl Into<String>, edits: Vec<Edit>, preferred: bool) {
-        let placed: Option<Vec<Edit>> = edits.into_iter().map(|edit| self.located.up_edit(edit)).collect();
-        if let Some(edits) = placed {
-            let (code, range) = (self.diagnostic.code, self.diagnostic.range);
-            self.all.push(Fix { title: title.into(), code, range, edits, preferred });
-        }
-    }
-}
-
-fn mend(analysis: &Analysis, file: FileId, diagnostic: &FileDiagnostic, all: &mut Vec<Fix>) {
-    let Some(located) = analysis.locate(file, diagnostic.range.start) else { return };
-    let db: &dyn Db = &analysis.db;
+fn mend(snapshot: &Snapshot, file: FileId, diagnostic: &FileDiagnostic, all: &mut Vec<Fix>) {
+    let Some(located) = snapshot.locate(file, diagnostic.range.start) else { return };
+    let db: &dyn Db = &snapshot.db;
     let mut out = Mender { located, diagnostic, all };
     match diagnostic.code {
         Code::MissingVersion => {

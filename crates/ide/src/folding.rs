@@ -6,7 +6,8 @@ use oriole_query_macro::query;
 use oriole_syntax::{NodeOrToken, SyntaxKind, UnitKind};
 
 use crate::cursor::{token_range, trimmed};
-use crate::{Analysis, Feature, FileId, Range};
+use crate::snapshot::Snapshot;
+use crate::{Feature, FileId, Range};
 
 /// The kind of a fold.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -28,13 +29,13 @@ pub struct Fold {
     pub kind: FoldKind,
 }
 
-pub(crate) fn folds(analysis: &Analysis, file: FileId) -> Vec<Fold> {
+pub(crate) fn folds(snapshot: &Snapshot, file: FileId) -> Vec<Fold> {
     let mut all = Vec::new();
-    if !analysis.is_on(file, Feature::Folding) {
+    if !snapshot.is_on(file, Feature::Folding) {
         return all;
     }
-    let db = &analysis.db;
-    for located in analysis.sources(file) {
+    let db = &snapshot.db;
+    for located in snapshot.sources(file) {
         for &unit in files::split_file(db, located.source) {
             let start = unit.start(db);
             for fold in unit_folds(db, unit) {
@@ -44,7 +45,7 @@ pub(crate) fn folds(analysis: &Analysis, file: FileId) -> Vec<Fold> {
             }
         }
     }
-    let Some(data) = analysis.file(file) else { return all };
+    let Some(data) = snapshot.file(file) else { return all };
     all.retain(|fold| data.lines.line(fold.range.start) < data.lines.line(fold.range.end));
     all.sort();
     all.dedup();

@@ -7,18 +7,19 @@ use oriole_queries::files;
 use oriole_syntax::{SyntaxKind, tokenize};
 
 use crate::cursor::{ends_with_line, units_in};
-use crate::{Analysis, Edit, Feature, FileId, Range};
+use crate::snapshot::Snapshot;
+use crate::{Edit, Feature, FileId, Range};
 
-pub(crate) fn format(analysis: &Analysis, file: FileId, range: Option<Range>, style: Style) -> Vec<Edit> {
-    let Some(source) = analysis.ptx(file) else { return Vec::new() };
-    if range.is_none() && !analysis.is_on(file, Feature::Formatting) {
+pub(crate) fn format(snapshot: &Snapshot, file: FileId, range: Option<Range>, style: Style) -> Vec<Edit> {
+    let Some(source) = snapshot.ptx(file) else { return Vec::new() };
+    if range.is_none() && !snapshot.is_on(file, Feature::Formatting) {
         return Vec::new();
     }
-    let db = &analysis.db;
+    let db = &snapshot.db;
     let count = files::split_file(db, source).len();
     let first = files::split_file(db, source).first().copied();
     // Lines end as the first one does.
-    let text = analysis.text(file);
+    let text = snapshot.text(file);
     let first_line = text.as_deref().and_then(|text| text.split_once('\n')).map(|(line, _)| line);
     let carriage = first_line.is_some_and(|line| line.ends_with('\r'));
     let mut edits = Vec::new();

@@ -6,7 +6,8 @@ use oriole_queries::files;
 use oriole_syntax::UnitKind;
 
 use crate::cursor::units_in;
-use crate::{Analysis, Feature, FileId, KernelStatistics, Range};
+use crate::snapshot::Snapshot;
+use crate::{Feature, FileId, KernelStatistics, Range};
 
 /// The kind of a hint.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -53,15 +54,15 @@ pub struct Hint {
     pub stale: bool,
 }
 
-pub(crate) fn hints(analysis: &Analysis, file: FileId, range: Range, options: HintOptions) -> Vec<Hint> {
-    let Some(source) = analysis.ptx(file).filter(|_| analysis.is_on(file, Feature::Hints)) else {
+pub(crate) fn hints(snapshot: &Snapshot, file: FileId, range: Range, options: HintOptions) -> Vec<Hint> {
+    let Some(source) = snapshot.ptx(file).filter(|_| snapshot.is_on(file, Feature::Hints)) else {
         return Vec::new();
     };
-    let Some(&chip) = analysis.chips(file).first() else { return Vec::new() };
-    let db = &analysis.db;
+    let Some(&chip) = snapshot.chips(file).first() else { return Vec::new() };
+    let db = &snapshot.db;
     let mut all = Vec::new();
     for (unit, _) in units_in(db, source, range).filter(|(unit, _)| unit.has_code(db)) {
-        let Some(shown) = analysis.compiled(file, unit, chip) else { continue };
+        let Some(shown) = snapshot.compiled(file, unit, chip) else { continue };
         let facts = &shown.compiled.facts;
         // Words and spills by statement, each list walked once.
         let count = shown.compiled.map.instructions.len();
@@ -165,33 +166,33 @@ impl Lens {
     }
 }
 
-pub(crate) fn kernel_names(analysis: &Analysis, file: FileId) -> Vec<String> {
-    let db = &analysis.db;
-    let Some(source) = analysis.ptx(file) else { return Vec::new() };
+pub(crate) fn kernel_names(snapshot: &Snapshot, file: FileId) -> Vec<String> {
+    let db = &snapshot.db;
+    let Some(source) = snapshot.ptx(file) else { return Vec::new() };
     let units = files::split_file(db, source).iter();
     let kernels = units.filter(|unit| unit.kind(db) == UnitKind::Entry);
     kernels.map(|unit| unit.name(db).to_string()).filter(|name| !name.is_empty()).collect()
 }
 
-pub(crate) fn lenses(analysis: &Analysis, file: FileId) -> Vec<Lens> {
-    if !analysis.is_on(file, Feature::Lenses) {
+pub(crate) fn lenses(snapshot: &Snapshot, file: FileId) -> Vec<Lens> {
+    if !snapshot.is_on(file, Feature::Lenses) {
         return Vec::new();
     }
-    let names = kernel_names(analysis, file);
-    names.into_iter().filter_map(|kernel| bare(analysis, file, kernel)).collect()
+    let names = kernel_names(snapshot, file);
+    names.into_iter().filter_map(|kernel| bare(snapshot, file, kernel)).collect()
 }
 
 /// A lens without figures.
-fn bare(analysis: &Analysis, file: FileId, kernel: String) -> Option<Lens> {
-    let db = &analysis.db;
-    let unit = analysis.code_unit(file, &kernel)?;
+fn bare(snapshot: &Snapshot, file: FileId, kernel: String) -> Option<Lens> {
+    let db = &snapshot.db;
+    let unit = snapshot.code_unit(file, &kernel)?;
     let span = files::source_map(db, unit).name;
     let range = Range::from(span).shifted(unit.start(db));
     Some(Lens { kernel, range, statistics: None })
 }
 
-pub(crate) fn lens(analysis: &Analysis, file: FileId, kernel: &str, chip: Chip) -> Option<Lens> {
-    let lens = bare(analysis, file, kernel.to_owned())?;
-    let statistics = crate::kernel::statistics(analysis, file, kernel, chip);
+pub(crate) fn lens(snapshot: &Snapshot, file: FileId, kernel: &str, chip: Chip) -> Option<Lens> {
+    let lens = bare(snapshot, file, kernel.to_owned())?;
+    let statistics = crate::kernel::statistics(snapshot, file, kernel, chip);
     Some(Lens { statistics, ..lens })
 }

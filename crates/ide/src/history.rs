@@ -10,8 +10,9 @@ use oriole_chip::Chip;
 use oriole_inputs::FunctionUnit;
 use oriole_queries::{files, view};
 
+use crate::snapshot::Snapshot;
 use crate::views::OriError;
-use crate::{Analysis, FileId, Range};
+use crate::{FileId, Range};
 
 /// A line of the intermediate representation.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,40 +35,40 @@ pub struct OriSnapshot {
 }
 
 /// A kernel and the functions of the file whose clones its code holds.
-fn units<'db>(analysis: &'db Analysis, file: FileId, kernel: &str, chip: Chip) -> Vec<FunctionUnit<'db>> {
-    let Some(unit) = analysis.code_unit(file, kernel) else { return Vec::new() };
-    let members = analysis.image(file, unit, chip).map(|(image, _)| image.members).unwrap_or_default();
-    let called = members.iter().skip(1).filter_map(|(name, _)| analysis.code_unit(file, name));
+fn units<'db>(snapshot: &'db Snapshot, file: FileId, kernel: &str, chip: Chip) -> Vec<FunctionUnit<'db>> {
+    let Some(unit) = snapshot.code_unit(file, kernel) else { return Vec::new() };
+    let members = snapshot.image(file, unit, chip).map(|(image, _)| image.members).unwrap_or_default();
+    let called = members.iter().skip(1).filter_map(|(name, _)| snapshot.code_unit(file, name));
     std::iter::once(unit).chain(called).collect()
 }
 
-pub(crate) fn parts(analysis: &Analysis, file: FileId, kernel: &str, chip: Chip) -> Vec<(String, Range)> {
-    let db = &analysis.db;
+pub(crate) fn parts(snapshot: &Snapshot, file: FileId, kernel: &str, chip: Chip) -> Vec<(String, Range)> {
+    let db = &snapshot.db;
     let part = |unit: FunctionUnit<'_>| {
         let (text, start) = (unit.text(db), unit.start(db));
         // White space before an item belongs to no line.
         let skipped = (text.len() - text.trim_start().len()) as u32;
         (unit.name(db).to_string(), Range::new(start + skipped, start + text.trim_end().len() as u32))
     };
-    units(analysis, file, kernel, chip).into_iter().map(part).collect()
+    units(snapshot, file, kernel, chip).into_iter().map(part).collect()
 }
 
 pub(crate) fn history(
-    analysis: &Analysis,
+    snapshot: &Snapshot,
     file: FileId,
     kernel: &str,
     chip: Chip,
 ) -> Result<Vec<OriSnapshot>, OriError> {
-    let db = &analysis.db;
-    let config = analysis.config(file, chip).ok_or(OriError::Chip(chip))?;
+    let db = &snapshot.db;
+    let config = snapshot.config(file, chip).ok_or(OriError::Chip(chip))?;
     let mut members = Vec::new();
-    for unit in units(analysis, file, kernel, chip) {
+    for unit in units(snapshot, file, kernel, chip) {
         let snapshots =
             view::history(db, unit, config).map_err(|failed| OriError::of(&failed, unit.name(db)))?;
         let mut before: Vec<OriLine> = Vec::new();
-        let snapshots = snapshots.iter().map(|snapshot| {
-            before = lines(analysis, file, unit, &snapshot.text, &before);
-            (snapshot.phase, before.clone())
+        let snapshots = snapshots.iter().map(|known| {
+            before = lines(snapshot, file, unit, &known.text, &before);
+            (known.phase, before.clone())
         });
         members.push(snapshots.collect::<Vec<_>>());
     }
@@ -79,9 +80,9 @@ pub(crate) fn history(
     moments.sort_by_key(|&(place, _)| place);
     moments.dedup_by_key(|&mut (place, _)| place);
     let several = members.len() > 1;
-    let snapshot = |(at, phase): (_, Option<&'static oriole_pipeline::Phase>)| {
+    let at_moment = |(at, phase): (_, Option<&'static oriole_pipeline::Phase>)| {
         let mut lines = Vec::new();
-        for (unit, member) in units(analysis, file, kernel, chip).into_iter().zip(&members) {
+        for (unit, member) in units(snapshot, file, kernel, chip).into_iter().zip(&members) {
             let known = member.iter().rfind(|&&(phase, _)| place(phase) <= at);
             if several {
                 let name = Arc::from(format!("// {}", unit.name(db)));
@@ -95,24 +96,24 @@ pub(crate) fn history(
             lines,
         }
     };
-    Ok(moments.into_iter().map(snapshot).collect())
+    Ok(moments.into_iter().map(at_moment).collect())
 }
 
 /// The lines of a text; lines that the earlier text has at the same distance from an end are shared with it.
 fn lines(
-    analysis: &Analysis,
+    snapshot: &Snapshot,
     file: FileId,
     unit: FunctionUnit<'_>,
     text: &str,
     before: &[OriLine],
 ) -> Vec<OriLine> {
-    let db = &analysis.db;
+    let db = &snapshot.db;
     let map = files::source_map(db, unit);
     let source = |line: &str| {
         // The text of an instruction ends with the ordinal of its statement.
         let ordinal: usize = line.rsplit_once("; ")?.1.parse().ok()?;
         let place = map.instructions.get(ordinal)?;
-        Some(analysis.file(file)?.lines.line(place.start + unit.start(db)))
+        Some(snapshot.file(file)?.lines.line(place.start + unit.start(db)))
     };
     let count = text.lines().count();
     let shared = |at: usize, line: &str| {

@@ -7,106 +7,16 @@ use std::sync::Arc;
 
 use oriole_chip::Chip;
 use oriole_inputs::{Config, Database, SourceFile};
-use oriole_options::{Linking, Options};
 use oriole_syntax::{CutText, Replaced};
 
-use crate::compiled::{Lacks, LastGood};
 use crate::edited::EditedText;
-use crate::embedded::{self, Snippet};
+use crate::embedded;
+use crate::file::FileData;
+use crate::last_good::LastGood;
+use crate::settings::{SettingsData, linked_or_not};
+use crate::snapshot::{Lacks, Snapshot};
 use crate::text::Change;
-use crate::{Analysis, LineIndex};
-
-/// A file of the session. The caller maps it to a path or address, and keeps one id for each.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct FileId(pub u32);
-
-/// Settings that files share, for example those of a folder.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct SettingsId(pub u32);
-
-/// The language of a file.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Language {
-    /// PTX.
-    Ptx,
-    /// CUDA C++ with inline PTX in `asm` statements.
-    Cuda,
-    /// Rust with inline PTX in `asm!`.
-    Rust,
-}
-
-/// Targets and options of compilation.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Settings {
-    /// Chips to compile for, the first one as the default. Empty: the file's `.target`.
-    pub targets: Vec<Chip>,
-    /// Level and knobs.
-    pub options: Options,
-}
-
-pub(crate) struct SettingsData {
-    pub settings: Settings,
-    /// For each chip the configuration of whole-program output, and that of relocatable output.
-    pub configs: Vec<(Chip, [Config; 2])>,
-}
-
-/// The options unchanged, and the options for a file that leaves functions to a linker.
-fn linked_or_not(options: &Options) -> [Options; 2] {
-    let mut linked = options.clone();
-    if linked.linking == Linking::Whole {
-        linked.linking = Linking::Relocatable;
-    }
-    [options.clone(), linked]
-}
-
-/// A feature that may be switched off for a file because of its size.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Feature {
-    /// Diagnostics of code generation for the whole file.
-    CodeDiagnostics,
-    /// Semantic tokens of the whole file; those of a range are always available.
-    FullTokens,
-    /// Formatting of the whole file; a range can always be formatted.
-    Formatting,
-    /// Folding ranges.
-    Folding,
-    /// The outline.
-    Symbols,
-    /// Code lenses.
-    Lenses,
-    /// Links to sources.
-    Links,
-    /// Inlay hints of kernels larger than the bound.
-    Hints,
-}
-
-impl Feature {
-    /// Every feature with the file size in bytes from which on it is off.
-    pub const LIMITS: [(Feature, u32); 8] = [
-        (Feature::CodeDiagnostics, 32 << 20),
-        (Feature::FullTokens, 32 << 20),
-        (Feature::Formatting, 64 << 20),
-        (Feature::Folding, 128 << 20),
-        (Feature::Symbols, 256 << 20),
-        (Feature::Lenses, 128 << 20),
-        (Feature::Links, 128 << 20),
-        (Feature::Hints, 512 << 20),
-    ];
-
-    /// A description of the feature.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Feature::CodeDiagnostics => "diagnostics of code generation",
-            Feature::FullTokens => "semantic tokens of the whole file",
-            Feature::Formatting => "formatting of the whole file",
-            Feature::Folding => "folding",
-            Feature::Symbols => "the outline",
-            Feature::Lenses => "code lenses",
-            Feature::Links => "links to sources",
-            Feature::Hints => "inlay hints",
-        }
-    }
-}
+use crate::{Analysis, FileId, Language, LineIndex, Settings, SettingsId};
 
 /// Memory use of one kind of value.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -125,22 +35,6 @@ pub struct SharedText {
     text: Arc<String>,
     lines: Arc<LineIndex>,
     cut: CutText,
-}
-
-#[derive(Clone)]
-pub(crate) struct FileData {
-    pub language: Language,
-    pub text: Arc<String>,
-    pub lines: Arc<LineIndex>,
-    /// The PTX itself; empty for another language.
-    pub source: SourceFile,
-    /// Inline PTX, in text order.
-    pub snippets: Arc<[Snippet]>,
-    /// The PTX of snippets, at least one for each.
-    pub snippet_sources: Vec<SourceFile>,
-    pub settings: SettingsId,
-    /// A chip that the user chose for this file.
-    pub chosen: Option<Chip>,
 }
 
 /// Takes changes and creates snapshots.
@@ -367,13 +261,13 @@ impl AnalysisHost {
 
     /// A snapshot that answers queries, on any thread. It must be dropped before the next change in this thread.
     pub fn analysis(&self) -> Analysis {
-        Analysis {
+        Analysis::new(Snapshot {
             db: self.db.clone(),
             files: self.files.clone(),
             settings: self.settings.clone(),
             good: self.good.clone(),
             lacks: (!self.compiles).then(Lacks::default),
-        }
+        })
     }
 
     /// Cancels running queries of snapshots and waits until they are dropped.

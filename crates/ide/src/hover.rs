@@ -2,20 +2,22 @@
 //! position.
 
 mod descriptor;
+mod lines;
 
 use oriole_inputs::{Db, FunctionUnit};
 use oriole_ori::File;
 use oriole_ptx::Opcode;
-use oriole_ptx::table::{Chips, Row, match_form, rows_of as rows};
+use oriole_ptx::table::{Row, match_form, rows_of as rows};
 use oriole_queries::files;
 use oriole_syntax::ast::{self, AstNode};
 use oriole_syntax::{NumberValue, SyntaxKind, TokenRef, UnitKind, parse_number};
 
-use crate::analysis::Located;
 use crate::cursor::{Spot, above, spot, token_range, trimmed};
 use crate::names::{Access, DeclarationKind, Meaning};
 use crate::navigation::{Named, named};
-use crate::{Analysis, FileId, Range, documentation};
+use crate::snapshot::{Located, Snapshot};
+use crate::{FileId, Range, documentation};
+use lines::lines;
 
 /// A hover.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,11 +31,11 @@ pub struct Hover {
 /// Largest unit, in bytes, that a hover compiles to show the code of an instruction.
 const LARGEST_UNIT: usize = 1 << 20;
 
-pub(crate) fn hover(analysis: &Analysis, file: FileId, at: u32) -> Option<Hover> {
-    let found = subject(analysis, file, at);
+pub(crate) fn hover(snapshot: &Snapshot, file: FileId, at: u32) -> Option<Hover> {
+    let found = subject(snapshot, file, at);
     let mut pages = Vec::new();
     let mut place = None;
-    for diagnostic in crate::diagnostics::diagnostics(analysis, file) {
+    for diagnostic in crate::diagnostics::diagnostics(snapshot, file) {
         if diagnostic.range.touches(at) {
             pages.push(format!("**{}**: {}", diagnostic.code, diagnostic.code.page()));
             place = place.or(Some(diagnostic.range));
@@ -47,14 +49,14 @@ pub(crate) fn hover(analysis: &Analysis, file: FileId, at: u32) -> Option<Hover>
     Some(Hover { range, text: parts.join("\n\n---\n\n") })
 }
 
-fn subject(analysis: &Analysis, file: FileId, at: u32) -> Option<Hover> {
-    if let Some(named) = named(analysis, file, at) {
+fn subject(snapshot: &Snapshot, file: FileId, at: u32) -> Option<Hover> {
+    if let Some(named) = named(snapshot, file, at) {
         let range = named.located.up(named.occurrence.range.shifted(named.spot.start))?;
-        let text = name(analysis, file, &named)?;
+        let text = name(snapshot, file, &named)?;
         return Some(Hover { range, text });
     }
-    let located = analysis.locate(file, at)?;
-    let db: &dyn Db = &analysis.db;
+    let located = snapshot.locate(file, at)?;
+    let db: &dyn Db = &snapshot.db;
     let spot = spot(db, located.source, located.at)?;
     let path = spot.path(db)?;
     let token = path.token;
@@ -62,7 +64,7 @@ fn subject(analysis: &Analysis, file: FileId, at: u32) -> Option<Hover> {
     if let Some(node) = above(&path, SyntaxKind::OPCODE) {
         let range = up(trimmed(node))?;
         let instruction = above(&path, SyntaxKind::INSTRUCTION).and_then(ast::Instruction::cast)?;
-        let text = opcode(analysis, file, located, &spot, &instruction)?;
+        let text = opcode(snapshot, file, located, &spot, &instruction)?;
         return Some(Hover { range, text });
     }
     let text = match token.kind() {
@@ -82,8 +84,8 @@ fn subject(analysis: &Analysis, file: FileId, at: u32) -> Option<Hover> {
 
 // ---- names
 
-fn name(analysis: &Analysis, file: FileId, named: &Named<'_>) -> Option<String> {
-    let db = &analysis.db;
+fn name(snapshot: &Snapshot, file: FileId, named: &Named<'_>) -> Option<String> {
+    let db = &snapshot.db;
     let occurrence = &named.occurrence;
     match occurrence.meaning {
         Meaning::Special => {
@@ -94,7 +96,7 @@ fn name(analysis: &Analysis, file: FileId, named: &Named<'_>) -> Option<String> 
             let declared = named.names.declaration(occurrence)?;
             match declared.kind {
                 DeclarationKind::Register | DeclarationKind::Registers(_) => {
-                    Some(register(analysis, file, named))
+                    Some(register(snapshot, file, named))
                 }
                 DeclarationKind::Label => Some(format!(
                     "```ptx\n{}:\n```\nLabel, {}.",
@@ -145,8 +147,8 @@ fn name(analysis: &Analysis, file: FileId, named: &Named<'_>) -> Option<String> 
                     if kind == UnitKind::Entry
                         && unit.text(db).len() <= LARGEST_UNIT
                         && named.located.snippet.is_none()
-                        && let Some(&chip) = analysis.chips(file).first()
-                        && let Some(found) = crate::kernel::statistics(analysis, file, &occurrence.name, chip)
+                        && let Some(&chip) = snapshot.chips(file).first()
+                        && let Some(found) = crate::kernel::statistics(snapshot, file, &occurrence.name, chip)
                     {
                         text.push_str(&format!(
                             "\n\n**{chip}**{}",
@@ -185,31 +187,8 @@ fn counted(named: &Named<'_>, access: Access, verb: &str, unit: &str) -> String 
     }
 }
 
-/// The lines of ranges as text: `3, 5 to 9`.
-fn lines(analysis: &Analysis, file: FileId, ranges: impl Iterator<Item = Range>) -> String {
-    let Some(data) = analysis.file(file) else { return String::new() };
-    let mut found: Vec<u32> = ranges.map(|range| data.lines.line(range.start) + 1).collect();
-    found.sort_unstable();
-    found.dedup();
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for line in found {
-        match runs.last_mut() {
-            Some(run) if run.1 + 1 == line => run.1 = line,
-            _ => runs.push((line, line)),
-        }
-    }
-    let more = runs.len().saturating_sub(8);
-    let shown: Vec<String> = runs
-        .iter()
-        .take(8)
-        .map(|&(first, last)| if first == last { first.to_string() } else { format!("{first} to {last}") })
-        .collect();
-    let more = if more > 0 { format!(" and {more} more places") } else { String::new() };
-    format!("{}{more}", shown.join(", "))
-}
-
-fn register(analysis: &Analysis, file: FileId, named: &Named<'_>) -> String {
-    let db: &dyn Db = &analysis.db;
+fn register(snapshot: &Snapshot, file: FileId, named: &Named<'_>) -> String {
+    let db: &dyn Db = &snapshot.db;
     let (unit, start) = (named.spot.unit, named.spot.start);
     let declared = named.names.declaration(&named.occurrence).expect("a register has a declaration");
     let mut text = format!("```ptx\n{} {}\n```\n", declared.detail, named.occurrence.name);
@@ -227,14 +206,14 @@ fn register(analysis: &Analysis, file: FileId, named: &Named<'_>) -> String {
         1 => "once".to_owned(),
         count => format!("{count} times"),
     };
-    row(&format!("written {}: line", often(Access::Write)), lines(analysis, file, places(Access::Write)));
-    row(&format!("read {}: line", often(Access::Read)), lines(analysis, file, places(Access::Read)));
+    row(&format!("written {}: line", often(Access::Write)), lines(snapshot, file, places(Access::Write)));
+    row(&format!("read {}: line", often(Access::Read)), lines(snapshot, file, places(Access::Read)));
     let live = crate::live_range::live_range(db, unit, &named.names, &named.occurrence);
     let live = live.into_iter().filter_map(|range| named.located.up(range.shifted(start)));
-    row("live at the start of line", lines(analysis, file, live));
+    row("live at the start of line", lines(snapshot, file, live));
     if named.located.snippet.is_none() && unit.text(db).len() <= LARGEST_UNIT {
-        for chip in analysis.chips(file) {
-            let Some(shown) = analysis.compiled(file, unit, chip) else { continue };
+        for chip in snapshot.chips(file) {
+            let Some(shown) = snapshot.compiled(file, unit, chip) else { continue };
             let map = &shown.compiled.map.registers;
             let number = map.values().position(|(name, span)| {
                 *name == *named.occurrence.name
@@ -273,36 +252,14 @@ fn register(analysis: &Analysis, file: FileId, named: &Named<'_>) -> String {
         }
     }
     let mut text = text.trim_end().to_owned();
-    text.push_str(&descriptor::of_register(analysis, file, named, declared));
+    text.push_str(&descriptor::of_register(snapshot, file, named, declared));
     text
 }
 
 // ---- instructions
 
-/// The version and chips from which on a form exists.
-pub(crate) fn needs(row: &Row) -> String {
-    let chips = match row.chips {
-        Chips::From(0..=10) => "all chips".to_owned(),
-        chips => chips.describe(),
-    };
-    let mut text = format!("PTX {}.{}, {chips}", row.ptx.0, row.ptx.1);
-    for need in row.needs {
-        text.push_str(&format!(
-            "; `.{}` needs PTX {}.{} and {}",
-            need.token,
-            need.ptx.0,
-            need.ptx.1,
-            need.chips.describe()
-        ));
-    }
-    if !row.supported {
-        text.push_str("; Oriole cannot compile it yet");
-    }
-    text
-}
-
 fn opcode(
-    analysis: &Analysis,
+    snapshot: &Snapshot,
     file: FileId,
     located: Located<'_>,
     spot: &Spot<'_>,
@@ -320,7 +277,7 @@ fn opcode(
             "```ptx\n{}\n```\n{}\n\n{}",
             form.row.spelling(),
             form.row.doc,
-            needs(form.row)
+            documentation::needs(form.row)
         ));
     }
     let own = form.as_ref().ok().map(|form| form.row);
@@ -337,12 +294,12 @@ fn opcode(
             text.push_str(&format!("\n* and {} more", others.len() - 8));
         }
     }
-    let db: &dyn Db = &analysis.db;
+    let db: &dyn Db = &snapshot.db;
     if located.snippet.is_none() && spot.unit.has_code(db) && spot.unit.text(db).len() <= LARGEST_UNIT {
         text.push_str(&descriptor::of_instruction(db, spot.unit, instruction.span().into()));
         let place = Range::from(instruction.span()).shifted(spot.start);
-        for chip in analysis.chips(file) {
-            text.push_str(&machine_code(analysis, file, spot.unit, chip, place).unwrap_or_default());
+        for chip in snapshot.chips(file) {
+            text.push_str(&machine_code(snapshot, file, spot.unit, chip, place).unwrap_or_default());
         }
     }
     Some(text)
@@ -350,13 +307,13 @@ fn opcode(
 
 /// The SASS of a statement.
 fn machine_code(
-    analysis: &Analysis,
+    snapshot: &Snapshot,
     file: FileId,
     unit: FunctionUnit<'_>,
     chip: oriole_chip::Chip,
     place: Range,
 ) -> Option<String> {
-    let shown = analysis.compiled(file, unit, chip)?;
+    let shown = snapshot.compiled(file, unit, chip)?;
     let ordinal = shown.statements_in(place).into_iter().find(|(_, range)| range.meets(place))?.0;
     let stale = if shown.stale { " (stale)" } else { "" };
     let words: Vec<usize> = shown.compiled.facts.words_of(ordinal).collect();
@@ -365,7 +322,7 @@ fn machine_code(
             "\n\n**{chip}**{stale}: no instruction; its work is done by others, or it is dead."
         ));
     }
-    let latencies = oriole_queries::view::latencies(&analysis.db, analysis.config(file, chip)?);
+    let latencies = oriole_queries::view::latencies(&snapshot.db, snapshot.config(file, chip)?);
     let model = latencies.ok().map(|found| found.0);
     let mut text = format!("\n\n**{chip}**{stale}:");
     for &index in words.iter().take(16) {

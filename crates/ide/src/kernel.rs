@@ -6,9 +6,11 @@ use oriole_pipeline::facts::{Origin, Peak};
 use oriole_queries::functions;
 use oriole_syntax::UnitKind;
 
-use crate::compiled::{Image, Shown};
+use crate::compiled::Shown;
 use crate::cursor::spot;
-use crate::{Analysis, FileId, Range};
+use crate::last_good::Image;
+use crate::snapshot::Snapshot;
+use crate::{FileId, Range};
 
 /// Threads of a block where the kernel does not state them.
 const USUAL_THREADS: u32 = 256;
@@ -81,15 +83,15 @@ fn limiter_name(limiter: Limiter) -> &'static str {
 }
 
 pub(crate) fn statistics(
-    analysis: &Analysis,
+    snapshot: &Snapshot,
     file: FileId,
     kernel: &str,
     chip: Chip,
 ) -> Option<KernelStatistics> {
-    let db = &analysis.db;
-    let unit = analysis.code_unit(file, kernel).filter(|unit| unit.kind(db) == UnitKind::Entry)?;
-    let (laid, image_stale) = analysis.image(file, unit, chip)?;
-    let shown = analysis.compiled(file, unit, chip)?;
+    let db = &snapshot.db;
+    let unit = snapshot.code_unit(file, kernel).filter(|unit| unit.kind(db) == UnitKind::Entry)?;
+    let (laid, image_stale) = snapshot.image(file, unit, chip)?;
+    let shown = snapshot.compiled(file, unit, chip)?;
     let (image, facts) = (&laid.image, &shown.compiled.facts);
     let threads = match image.bound {
         Bound::None => (USUAL_THREADS, false),
@@ -104,7 +106,7 @@ pub(crate) fn statistics(
         if spill.reload { (stores, loads + 1) } else { (stores + 1, loads) }
     });
     let peak_registers = live_registers(&shown, &facts.peak);
-    let cycles = crate::cycles::cycles(analysis, file, &laid, chip);
+    let cycles = crate::cycles::cycles(snapshot, file, &laid, chip);
     let mut statistics = KernelStatistics {
         kernel: kernel.to_owned(),
         chip,
@@ -128,7 +130,7 @@ pub(crate) fn statistics(
         temporaries: facts.peak.temporaries,
         why: Vec::new(),
     };
-    statistics.why = reasons(analysis, file, &statistics, &shown, &laid);
+    statistics.why = reasons(snapshot, file, &statistics, &shown, &laid);
     Some(statistics)
 }
 
@@ -152,14 +154,14 @@ fn live_registers(shown: &Shown, peak: &Peak) -> Vec<LiveRegister> {
 }
 
 fn reasons(
-    analysis: &Analysis,
+    snapshot: &Snapshot,
     file: FileId,
     found: &KernelStatistics,
     shown: &Shown,
     laid: &Image,
 ) -> Vec<String> {
     let mut why = Vec::new();
-    let line = |range: Range| analysis.file(file).map_or(0, |data| data.lines.line(range.start) + 1);
+    let line = |range: Range| snapshot.file(file).map_or(0, |data| data.lines.line(range.start) + 1);
     let place = found.peak.1.map_or(String::new(), |range| format!(" at line {}", line(range)));
     let names: Vec<&str> = found.peak_registers.iter().take(12).map(|live| live.name.as_str()).collect();
     let more = found.peak_registers.len().saturating_sub(names.len());
@@ -183,8 +185,8 @@ fn reasons(
         why.push(format!("{} registers, because {live}{gaps}", found.registers));
     } else {
         let using = |name: &&String| {
-            let unit = analysis.code_unit(file, name);
-            let other = unit.and_then(|unit| analysis.compiled(file, unit, found.chip));
+            let unit = snapshot.code_unit(file, name);
+            let other = unit.and_then(|unit| snapshot.compiled(file, unit, found.chip));
             other.is_some_and(|other| u32::from(other.compiled.facts.general_registers) == found.registers)
         };
         let callee = laid.members.iter().skip(1).map(|member| &member.0).find(using);
@@ -261,13 +263,13 @@ pub struct Liveness {
     pub peak: (u16, Option<Range>),
 }
 
-pub(crate) fn liveness(analysis: &Analysis, file: FileId, at: u32, chip: Chip) -> Option<Liveness> {
-    let db = &analysis.db;
-    let spot = spot(db, analysis.ptx(file)?, at)?;
+pub(crate) fn liveness(snapshot: &Snapshot, file: FileId, at: u32, chip: Chip) -> Option<Liveness> {
+    let db = &snapshot.db;
+    let spot = spot(db, snapshot.ptx(file)?, at)?;
     if !spot.unit.has_code(db) {
         return None;
     }
-    let shown = analysis.compiled(file, spot.unit, chip)?;
+    let shown = snapshot.compiled(file, spot.unit, chip)?;
     let facts = &shown.compiled.facts;
     // The statement at the position, or the last one before it with code.
     let mut placed = (0..shown.compiled.map.instructions.len() as u32)
@@ -275,7 +277,7 @@ pub(crate) fn liveness(analysis: &Analysis, file: FileId, at: u32, chip: Chip) -
     let (ordinal, statement) =
         placed.rfind(|&(ordinal, range)| range.start <= at && facts.live_at(ordinal).is_some())?;
     let live = facts.live_at(ordinal)?;
-    let config = analysis.config(file, chip)?;
+    let config = snapshot.config(file, chip)?;
     let set = match (shown.stale, functions::allocated(db, spot.unit, config)) {
         (false, Ok(allocated)) => oriole_pipeline::facts::live_set(allocated, ordinal),
         _ => Peak::default(),

@@ -4,6 +4,9 @@
 //! each answer may be [`Cancelled`] because a change is waiting. Positions are bytes from the start of a file. The
 //! crate reads no file, clock or environment and prints nothing; the caller supplies such facts. No rule of PTX, no
 //! pass and no protocol may enter: it combines results of the query layer with positions.
+//!
+//! Features are functions over the state in `snapshot.rs`, one file each. [`Analysis`] has a method for each of them, and
+//! no feature names it.
 
 mod analysis;
 mod calls;
@@ -17,6 +20,8 @@ mod diagnostics;
 mod documentation;
 mod edited;
 mod embedded;
+mod feature;
+mod file;
 mod fixes;
 mod folding;
 mod format;
@@ -25,6 +30,8 @@ mod history;
 mod host;
 mod hover;
 mod kernel;
+mod language;
+mod last_good;
 mod links;
 mod live_range;
 mod marks;
@@ -33,6 +40,8 @@ mod navigation;
 mod recomputed;
 mod sass;
 mod selection;
+mod settings;
+mod snapshot;
 mod symbols;
 mod text;
 mod tokens;
@@ -40,19 +49,21 @@ mod views;
 
 pub use analysis::Analysis;
 pub use calls::{Call, CallItem};
-pub use compiled::Lacks;
 pub use completion::{Completion, CompletionKind, Signature, SignatureHelp};
 pub use cubin::{Annotated, AnnotatedLine, CubinError, annotate, chip_of};
 pub use diagnostics::{FileDiagnostic, Remark, Tag};
 pub use edited::EditedText;
+pub use feature::Feature;
+pub use file::FileId;
 pub use fixes::Fix;
 pub use folding::{Fold, FoldKind};
 pub use format::Style;
 pub use hints::{Hint, HintKind, HintOptions, Lens};
 pub use history::{OriLine, OriSnapshot};
-pub use host::{AnalysisHost, Feature, FileId, Language, Memory, Settings, SettingsId, SharedText};
+pub use host::{AnalysisHost, Memory, SharedText};
 pub use hover::Hover;
 pub use kernel::{KernelStatistics, LiveRegister, Liveness};
+pub use language::Language;
 pub use links::Link;
 pub use marks::{Marks, RegisterMarks};
 pub use names::Access;
@@ -61,6 +72,8 @@ pub use oriole_diagnostics::{Encoding, LineIndex, Position};
 pub use oriole_inputs::{Cancellable, Cancelled, Canceller, Reads, record_reads};
 pub use recomputed::{Because, Query, Ran, Recomputed};
 pub use sass::{SassListing, SassRow};
+pub use settings::{Settings, SettingsId};
+pub use snapshot::Lacks;
 pub use symbols::{Symbol, SymbolKind};
 pub use text::{Change, Edit, Range};
 pub use tokens::{Token, TokenKind, TokenModifiers};

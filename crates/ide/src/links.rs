@@ -9,7 +9,8 @@ use oriole_syntax::UnitKind;
 use oriole_syntax::ast::{AstNode, FileDirective, LocDirective};
 
 use crate::cursor::trimmed;
-use crate::{Analysis, Feature, FileId, Range};
+use crate::snapshot::Snapshot;
+use crate::{Feature, FileId, Range};
 
 /// A link to a source.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,11 +40,11 @@ fn unit_lines<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Line> {
         .collect()
 }
 
-pub(crate) fn links(analysis: &Analysis, file: FileId) -> Vec<Link> {
-    let Some(source) = analysis.ptx(file).filter(|_| analysis.is_on(file, Feature::Links)) else {
+pub(crate) fn links(snapshot: &Snapshot, file: FileId) -> Vec<Link> {
+    let Some(source) = snapshot.ptx(file).filter(|_| snapshot.is_on(file, Feature::Links)) else {
         return Vec::new();
     };
-    let db = &analysis.db;
+    let db = &snapshot.db;
     let units = files::split_file(db, source);
     let mut paths: BTreeMap<u32, String> = BTreeMap::new();
     let mut all = Vec::new();

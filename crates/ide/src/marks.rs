@@ -16,7 +16,8 @@ use oriole_queries::files;
 use oriole_syntax::UnitKind;
 
 use crate::names::{Access, DeclarationKind, Names, names};
-use crate::{Analysis, Feature, FileId, Range};
+use crate::snapshot::Snapshot;
+use crate::{Feature, FileId, Range};
 
 /// The marks of a register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
@@ -45,16 +46,16 @@ impl RegisterMarks {
 }
 
 /// The marks of a file for a chip. A function that does not compile keeps its earlier marks.
-pub(crate) fn marks(analysis: &Analysis, file: FileId, chip: Chip, before: &RegisterMarks) -> RegisterMarks {
+pub(crate) fn marks(snapshot: &Snapshot, file: FileId, chip: Chip, before: &RegisterMarks) -> RegisterMarks {
     let mut all = RegisterMarks::default();
-    let Some(source) = analysis.ptx(file).filter(|_| analysis.is_on(file, Feature::CodeDiagnostics)) else {
+    let Some(source) = snapshot.ptx(file).filter(|_| snapshot.is_on(file, Feature::CodeDiagnostics)) else {
         return all;
     };
-    let db = &analysis.db;
+    let db = &snapshot.db;
     for &unit in files::split_file(db, source).iter().filter(|unit| unit.has_code(db)) {
         let key = (unit.kind(db), unit.name(db).clone());
         let known = before.units.get(&key);
-        let found = match analysis.compiled(file, unit, chip) {
+        let found = match snapshot.compiled(file, unit, chip) {
             Some(shown) if !shown.stale => {
                 let found = of_unit(db, unit, &shown.compiled.facts, &shown.compiled.map);
                 // Equal values are shared.

@@ -17,20 +17,8 @@ use oriole_syntax::{NodeRef, TokenRef};
 use rustc_hash::FxHashMap;
 
 use crate::Range;
+pub use access::Access;
 use access::Accesses;
-
-/// The use of a name.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Access {
-    /// It is declared here.
-    Declare,
-    /// Its value, address or place is used.
-    Read,
-    /// It gets a value.
-    Write,
-    /// It is called.
-    Call,
-}
 
 /// The kind of a declaration in a function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

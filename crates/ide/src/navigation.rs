@@ -5,10 +5,10 @@ use oriole_ptx::SpecialRegister;
 use oriole_queries::files;
 use oriole_syntax::SyntaxKind;
 
-use crate::analysis::Located;
 use crate::cursor::{Spot, spot};
 use crate::names::{Access, DeclarationKind, Meaning, Names, Occurrence, names, names_like};
-use crate::{Analysis, Edit, FileId, Range};
+use crate::snapshot::{Located, Snapshot};
+use crate::{Edit, FileId, Range};
 
 /// The declaration of a name.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -77,9 +77,9 @@ pub(crate) struct Named<'a> {
     pub occurrence: Occurrence,
 }
 
-pub(crate) fn named<'a>(analysis: &'a Analysis, file: FileId, at: u32) -> Option<Named<'a>> {
-    let located = analysis.locate(file, at)?;
-    let db: &dyn Db = &analysis.db;
+pub(crate) fn named<'a>(snapshot: &'a Snapshot, file: FileId, at: u32) -> Option<Named<'a>> {
+    let located = snapshot.locate(file, at)?;
+    let db: &dyn Db = &snapshot.db;
     let spot = spot(db, located.source, located.at)?;
     named_at(db, located, spot).or_else(|| {
         // At the border of two units the name may begin the second one.
@@ -96,8 +96,8 @@ fn named_at<'a>(db: &'a dyn Db, located: Located<'a>, spot: Spot<'a>) -> Option<
     Some(Named { located, spot, names, occurrence })
 }
 
-pub(crate) fn definition(analysis: &Analysis, file: FileId, at: u32) -> Vec<Target> {
-    let Some(named) = named(analysis, file, at) else { return Vec::new() };
+pub(crate) fn definition(snapshot: &Snapshot, file: FileId, at: u32) -> Vec<Target> {
+    let Some(named) = named(snapshot, file, at) else { return Vec::new() };
     let (located, start) = (named.located, named.spot.start);
     let Some(origin) = located.up(named.occurrence.range.shifted(start)) else { return Vec::new() };
     let target = |range: Range, full: Range| {
@@ -111,7 +111,7 @@ pub(crate) fn definition(analysis: &Analysis, file: FileId, at: u32) -> Vec<Targ
     if named.occurrence.meaning != Meaning::Module {
         return Vec::new();
     }
-    let places = declarations(&analysis.db, located.source, &named.occurrence.name);
+    let places = declarations(&snapshot.db, located.source, &named.occurrence.name);
     places.into_iter().filter_map(|(range, full)| target(range, full)).collect()
 }
 
@@ -126,12 +126,12 @@ fn declarations(db: &dyn Db, source: SourceFile, name: &str) -> Vec<(Range, Rang
     all.map(|found| (found.range.shifted(start), found.statement.shifted(start))).collect()
 }
 
-pub(crate) fn references(analysis: &Analysis, file: FileId, at: u32) -> Vec<Reference> {
-    let Some(named) = named(analysis, file, at) else { return Vec::new() };
+pub(crate) fn references(snapshot: &Snapshot, file: FileId, at: u32) -> Vec<Reference> {
+    let Some(named) = named(snapshot, file, at) else { return Vec::new() };
     match named.occurrence.meaning {
         Meaning::Local(_) | Meaning::Special => in_unit(&named, file),
         Meaning::Module => {
-            let db = &analysis.db;
+            let db = &snapshot.db;
             let mut all = Vec::new();
             for &unit in files::split_file(db, named.located.source) {
                 let start = unit.start(db);
@@ -168,8 +168,8 @@ fn in_unit(named: &Named<'_>, file: FileId) -> Vec<Reference> {
     all
 }
 
-pub(crate) fn highlights(analysis: &Analysis, file: FileId, at: u32) -> Vec<Reference> {
-    named(analysis, file, at).map_or_else(Vec::new, |named| in_unit(&named, file))
+pub(crate) fn highlights(snapshot: &Snapshot, file: FileId, at: u32) -> Vec<Reference> {
+    named(snapshot, file, at).map_or_else(Vec::new, |named| in_unit(&named, file))
 }
 
 /// Whether a text is a name of PTX.
@@ -180,11 +180,11 @@ fn is_name(text: &str) -> bool {
 }
 
 pub(crate) fn prepare_rename(
-    analysis: &Analysis,
+    snapshot: &Snapshot,
     file: FileId,
     at: u32,
 ) -> Result<(Range, String), RenameError> {
-    let named = named(analysis, file, at).ok_or(RenameError::NoName)?;
+    let named = named(snapshot, file, at).ok_or(RenameError::NoName)?;
     if named.occurrence.meaning == Meaning::Special {
         return Err(RenameError::NoName);
     }
@@ -201,13 +201,13 @@ pub(crate) fn prepare_rename(
 }
 
 pub(crate) fn rename(
-    analysis: &Analysis,
+    snapshot: &Snapshot,
     file: FileId,
     at: u32,
     new: &str,
 ) -> Result<Vec<Edit>, RenameError> {
-    prepare_rename(analysis, file, at)?;
-    let named = named(analysis, file, at).ok_or(RenameError::NoName)?;
+    prepare_rename(snapshot, file, at)?;
+    let named = named(snapshot, file, at).ok_or(RenameError::NoName)?;
     if !is_name(new) || SpecialRegister::from_name(new).is_some() {
         return Err(RenameError::BadName(new.to_owned()));
     }
@@ -217,9 +217,9 @@ pub(crate) fn rename(
     if let Some(declaration) = named.names.declaration(&named.occurrence)
         && let DeclarationKind::Registers(_) = declaration.kind
     {
-        return rename_range(&named, names(&analysis.db, named.spot.unit), &declaration.name, new);
+        return rename_range(&named, names(&snapshot.db, named.spot.unit), &declaration.name, new);
     }
-    let db = &analysis.db;
+    let db = &snapshot.db;
     let module = named.occurrence.meaning == Meaning::Module;
     let taken = module && files::definition(db, named.located.source, new.into()).is_some();
     let in_the_way = |found: &Names| {

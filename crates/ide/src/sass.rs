@@ -7,7 +7,8 @@ use oriole_sass::{Access, Instruction, InstructionWord, RegisterFile, Style};
 use oriole_syntax::UnitKind;
 
 use crate::compiled::Shown;
-use crate::{Analysis, FileId, Range};
+use crate::snapshot::Snapshot;
+use crate::{FileId, Range};
 
 /// One word of machine code.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -86,10 +87,10 @@ impl SassRow {
     }
 }
 
-pub(crate) fn listing(analysis: &Analysis, file: FileId, kernel: &str, chip: Chip) -> Option<SassListing> {
-    let db = &analysis.db;
-    let unit = analysis.code_unit(file, kernel).filter(|unit| unit.kind(db) == UnitKind::Entry)?;
-    let (image, mut stale) = analysis.image(file, unit, chip)?;
+pub(crate) fn listing(snapshot: &Snapshot, file: FileId, kernel: &str, chip: Chip) -> Option<SassListing> {
+    let db = &snapshot.db;
+    let unit = snapshot.code_unit(file, kernel).filter(|unit| unit.kind(db) == UnitKind::Entry)?;
+    let (image, mut stale) = snapshot.image(file, unit, chip)?;
     let mut rows: Vec<SassRow> = Vec::with_capacity(image.image.code.len());
     let shape = chip.words();
     // The prologue that the chip requires belongs to no member.
@@ -102,8 +103,8 @@ pub(crate) fn listing(analysis: &Analysis, file: FileId, kernel: &str, chip: Chi
     for (at, (name, start)) in image.members.iter().enumerate() {
         let end =
             image.members.get(at + 1).map_or(image.image.code.len(), |next| shape.index(next.1) as usize);
-        let member = analysis.code_unit(file, name);
-        let shown = member.and_then(|unit| analysis.compiled(file, unit, chip));
+        let member = snapshot.code_unit(file, name);
+        let shown = member.and_then(|unit| snapshot.compiled(file, unit, chip));
         // Words and facts match only if both are of one state of the text.
         let shown =
             shown.filter(|shown| shown.compiled.facts.words.len() == end - shape.index(*start) as usize);

@@ -4,12 +4,13 @@ use oriole_inputs::Db;
 use oriole_queries::files;
 
 use crate::cursor::{spot, token_range, trimmed};
-use crate::{Analysis, FileId, Range};
+use crate::snapshot::Snapshot;
+use crate::{FileId, Range};
 
-pub(crate) fn selection(analysis: &Analysis, file: FileId, at: u32) -> Vec<Range> {
+pub(crate) fn selection(snapshot: &Snapshot, file: FileId, at: u32) -> Vec<Range> {
     let mut ranges: Vec<Range> = Vec::new();
-    let db: &dyn Db = &analysis.db;
-    if let Some(located) = analysis.locate(file, at)
+    let db: &dyn Db = &snapshot.db;
+    if let Some(located) = snapshot.locate(file, at)
         && let Some(spot) = spot(db, located.source, located.at)
     {
         let mut inner = Vec::new();
@@ -23,7 +24,7 @@ pub(crate) fn selection(analysis: &Analysis, file: FileId, at: u32) -> Vec<Range
         ranges.extend(inner.into_iter().filter_map(|range| located.up(range.shifted(spot.start))));
         ranges.extend(located.snippet.map(|snippet| snippet.host));
     }
-    if let Some(data) = analysis.file(file) {
+    if let Some(data) = snapshot.file(file) {
         ranges.push(Range::new(0, data.text.len() as u32));
     }
     ranges.retain(|range| range.touches(at));

@@ -4,9 +4,9 @@ use oriole_inputs::{Db, FunctionUnit, SourceFile};
 use oriole_queries::files;
 use oriole_syntax::UnitKind;
 
-use crate::analysis::Located;
 use crate::names::{Access, DeclarationKind, Meaning, names};
-use crate::{Analysis, Feature, FileId, Language, Range};
+use crate::snapshot::{Located, Snapshot};
+use crate::{Feature, FileId, Language, Range};
 
 /// The kind of a symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -44,13 +44,13 @@ pub struct Symbol {
     pub children: Vec<Symbol>,
 }
 
-pub(crate) fn symbols(analysis: &Analysis, file: FileId) -> Vec<Symbol> {
-    if !analysis.is_on(file, Feature::Symbols) {
+pub(crate) fn symbols(snapshot: &Snapshot, file: FileId) -> Vec<Symbol> {
+    if !snapshot.is_on(file, Feature::Symbols) {
         return Vec::new();
     }
-    let db = &analysis.db;
+    let db = &snapshot.db;
     let mut all = Vec::new();
-    for (number, located) in analysis.sources(file).into_iter().enumerate() {
+    for (number, located) in snapshot.sources(file).into_iter().enumerate() {
         let inner: Vec<Symbol> = files::split_file(db, located.source)
             .iter()
             .flat_map(|&unit| unit_symbols(db, unit, located, true))
@@ -181,10 +181,10 @@ fn matches(query: &str, name: &str) -> bool {
 /// Maximum number of search results.
 const MOST: usize = 512;
 
-pub(crate) fn workspace_symbols(analysis: &Analysis, query: &str) -> Vec<(FileId, Symbol)> {
-    let db = &analysis.db;
+pub(crate) fn workspace_symbols(snapshot: &Snapshot, query: &str) -> Vec<(FileId, Symbol)> {
+    let db = &snapshot.db;
     let mut all = Vec::new();
-    for (index, data) in analysis.files.iter().enumerate() {
+    for (index, data) in snapshot.files.iter().enumerate() {
         if data.language != Language::Ptx {
             continue;
         }

@@ -9,7 +9,8 @@ use oriole_syntax::{NodeOrToken, SyntaxKind, TokenRef, ast};
 use crate::cursor::{token_range, units_in};
 use crate::marks::{Marks, OfUnit, RegisterMarks};
 use crate::names::{Access, DeclarationKind, Meaning, Names, names};
-use crate::{Analysis, Feature, FileId, Range};
+use crate::snapshot::Snapshot;
+use crate::{Feature, FileId, Range};
 
 /// The kind of a word.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -97,17 +98,17 @@ pub struct Token {
 }
 
 pub(crate) fn tokens(
-    analysis: &Analysis,
+    snapshot: &Snapshot,
     file: FileId,
     range: Option<Range>,
     marks: &RegisterMarks,
 ) -> Vec<Token> {
     let mut all = Vec::new();
-    if range.is_none() && !analysis.is_on(file, Feature::FullTokens) {
+    if range.is_none() && !snapshot.is_on(file, Feature::FullTokens) {
         return all;
     }
-    let db = &analysis.db;
-    for located in analysis.sources(file) {
+    let db = &snapshot.db;
+    for located in snapshot.sources(file) {
         let wanted = match located.snippet {
             None => range.unwrap_or(Range::new(0, u32::MAX)),
             Some(_) => Range::new(0, u32::MAX),
@@ -123,7 +124,7 @@ pub(crate) fn tokens(
             all.extend(placed.filter(|token| range.is_none_or(|range| range.meets(token.range))));
         }
     }
-    if analysis.ptx(file).is_none() {
+    if snapshot.ptx(file).is_none() {
         // Pieces of a literal may come from several places; each byte of the host is highlighted once.
         all.sort();
         let mut end = 0;

@@ -6,7 +6,8 @@ use oriole_queries::{Failed, files};
 use oriole_syntax::{ElementRef, NodeOrToken};
 
 use crate::cursor::units_in;
-use crate::{Analysis, FileId, Range};
+use crate::snapshot::Snapshot;
+use crate::{FileId, Range};
 
 /// A node or token of a syntax tree.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,9 +31,9 @@ pub struct QueryCount {
     pub count: u64,
 }
 
-pub(crate) fn syntax_tree(analysis: &Analysis, file: FileId, range: Option<Range>) -> Vec<TreeNode> {
-    let db = &analysis.db;
-    let Some(source) = analysis.ptx(file) else { return Vec::new() };
+pub(crate) fn syntax_tree(snapshot: &Snapshot, file: FileId, range: Option<Range>) -> Vec<TreeNode> {
+    let db = &snapshot.db;
+    let Some(source) = snapshot.ptx(file) else { return Vec::new() };
     let wanted = range.unwrap_or(Range::new(0, u32::MAX));
     units_in(db, source, wanted)
         .filter_map(|(unit, start)| {
@@ -131,7 +132,7 @@ impl OriError {
 }
 
 pub(crate) fn ori(
-    analysis: &Analysis,
+    snapshot: &Snapshot,
     file: FileId,
     function: &str,
     chip: Chip,
@@ -139,9 +140,9 @@ pub(crate) fn ori(
 ) -> Result<String, OriError> {
     let phase = oriole_pipeline::phases::find(phase).ok_or_else(|| OriError::NoPhase(phase.to_owned()))?;
     phase.leaves_ori().map_err(|reason| OriError::NoOri(reason.to_string()))?;
-    let db = &analysis.db;
-    let unit = analysis.code_unit(file, function).ok_or_else(|| OriError::NoFunction(function.to_owned()))?;
-    let config = analysis.config(file, chip).ok_or(OriError::Chip(chip))?;
+    let db = &snapshot.db;
+    let unit = snapshot.code_unit(file, function).ok_or_else(|| OriError::NoFunction(function.to_owned()))?;
+    let config = snapshot.config(file, chip).ok_or(OriError::Chip(chip))?;
     let result = oriole_queries::view::ori_after(db, unit, config, phase)
         .map_err(|failed| OriError::of(&failed, function))?;
     let done = match phase.work {

@@ -6,10 +6,12 @@ use oriole_ptx::{Space, Type};
 use oriole_queries::files;
 use oriole_syntax::UnitKind;
 
+use super::collector::{Collector, CompletionKind};
+use super::context::Context;
 use super::progress::{operand_rows, register_fits};
-use super::{Collector, CompletionKind, Context};
+use crate::documentation;
 use crate::names::{Declaration, DeclarationKind, names};
-use crate::{Analysis, documentation};
+use crate::snapshot::Snapshot;
 
 /// Special registers that programs read often.
 const SPECIAL: [&str; 24] = [
@@ -41,14 +43,14 @@ const SPECIAL: [&str; 24] = [
 
 /// Completions of operand `index`; `usize::MAX` is a guard.
 pub(super) fn operands(
-    analysis: &Analysis,
+    snapshot: &Snapshot,
     context: &Context<'_>,
     index: usize,
     address: bool,
     argument: Option<usize>,
     out: &mut Collector<'_>,
 ) {
-    let db: &dyn Db = &analysis.db;
+    let db: &dyn Db = &snapshot.db;
     let source = context.located.source;
     let names = names(db, context.spot.unit);
     let visible = names.visible(context.spot.at);

@@ -5,10 +5,11 @@ use oriole_ptx::Opcode;
 use oriole_ptx::table::{Row, rows_of as rows};
 use oriole_queries::files;
 
-use super::context;
+use super::context::context;
 use super::progress::{Progress, is_optional, progress};
+use crate::FileId;
 use crate::cursor::Place;
-use crate::{Analysis, FileId};
+use crate::snapshot::Snapshot;
 
 /// A form of an instruction, or the signature of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,9 +31,9 @@ pub struct SignatureHelp {
     pub active: u32,
 }
 
-pub(crate) fn signature_help(analysis: &Analysis, file: FileId, at: u32) -> Option<SignatureHelp> {
-    let context = context(analysis, file, at)?;
-    let db: &dyn Db = &analysis.db;
+pub(crate) fn signature_help(snapshot: &Snapshot, file: FileId, at: u32) -> Option<SignatureHelp> {
+    let context = context(snapshot, file, at)?;
+    let db: &dyn Db = &snapshot.db;
     let Place::Operand { index, argument, .. } = context.typing.place else { return None };
     let opcode = Opcode::from_name(&context.typing.opcode)?;
     if opcode == Opcode::Call {
@@ -86,5 +87,9 @@ fn signature(row: &Row) -> Signature {
             start += part.len() + 2;
         }
     }
-    Signature { documentation: format!("{} {}", row.doc, crate::hover::needs(row)), label, parameters }
+    Signature {
+        documentation: format!("{} {}", row.doc, crate::documentation::needs(row)),
+        label,
+        parameters,
+    }
 }

@@ -7,7 +7,7 @@ use oriole_queries::files;
 use oriole_syntax::ast::{self, AstNode};
 use oriole_syntax::{Path, SyntaxKind};
 
-use super::Mender;
+use super::mender::Mender;
 use crate::cursor::{Spot, above, token_range, trimmed};
 use crate::names::names;
 use crate::{Edit, Range};

@@ -6,7 +6,8 @@ use oriole_queries::files;
 
 use crate::names::Declaration;
 use crate::navigation::Named;
-use crate::{Analysis, FileId, Range};
+use crate::snapshot::Snapshot;
+use crate::{FileId, Range};
 
 /// The descriptors of a unit with the places of their instructions.
 fn descriptors<'db>(
@@ -41,13 +42,13 @@ pub(super) fn of_instruction<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, plac
 
 /// The descriptor that a register is for the current statement, or for the first one that uses it as a descriptor.
 pub(super) fn of_register(
-    analysis: &Analysis,
+    snapshot: &Snapshot,
     file: FileId,
     named: &Named<'_>,
     declared: &Declaration,
 ) -> String {
     let (unit, start) = (named.spot.unit, named.spot.start);
-    let map = files::source_map(&analysis.db, unit);
+    let map = files::source_map(&snapshot.db, unit);
     let is_it = |one: &Descriptor| {
         let found = one.register.and_then(|register| map.registers.get(register));
         found.is_some_and(|(name, place)| {
@@ -55,10 +56,10 @@ pub(super) fn of_register(
         })
     };
     let all: Vec<(&Descriptor, Range)> =
-        descriptors(&analysis.db, unit).filter(|(one, _)| is_it(one)).collect();
+        descriptors(&snapshot.db, unit).filter(|(one, _)| is_it(one)).collect();
     let here = all.iter().find(|(_, range)| range.meets(named.occurrence.statement));
     let Some((one, range)) = here.or(all.first()) else { return String::new() };
     let place = named.located.up(range.shifted(start));
-    let line = super::lines(analysis, file, place.into_iter().map(|range| Range::point(range.start)));
+    let line = super::lines::lines(snapshot, file, place.into_iter().map(|range| Range::point(range.start)));
     format!("\n\nAt line {line} {}:{}", one.format.name(), fields(one))
 }

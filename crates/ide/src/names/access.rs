@@ -1,4 +1,4 @@
-//! The use of an instruction's operands: which are written, read or called.
+//! The use of a name, and that of an instruction's operands: which are written, read or called.
 //!
 //! It is separate from the names, since it depends on the table of instructions and not on scopes. Each spelling is
 //! looked up in the table once.
@@ -12,7 +12,18 @@ use oriole_syntax::TokenRef;
 use oriole_syntax::ast::{self, Operand};
 use rustc_hash::FxHashMap;
 
-use super::Access;
+/// The use of a name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Access {
+    /// It is declared here.
+    Declare,
+    /// Its value, address or place is used.
+    Read,
+    /// It gets a value.
+    Write,
+    /// It is called.
+    Call,
+}
 
 /// Cached accesses of spellings.
 #[derive(Default)]
