@@ -8,26 +8,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use lsp_server::{ErrorCode, Request, ResponseError};
 use serde_json::json;
 
-use crate::hosts::{Core, Pending, locked};
+use crate::hosts::{Core, Pending, Revisions};
+use crate::lock::locked;
+use crate::outcome::{Failure, error, failure};
 use crate::requests::{Cost, Row};
-use crate::state::Failure;
 
 /// The error of a request that was cancelled because the text changed, and that the client may send again.
 const SERVER_CANCELLED: i32 = -32802;
-const REQUEST_FAILED: i32 = -32803;
-
-pub(crate) fn error(code: i32, message: impl Into<String>) -> ResponseError {
-    ResponseError { code, message: message.into(), data: None }
-}
-
-/// The error for a failure; a change of the text is not one.
-pub(crate) fn failure(failure: Failure) -> ResponseError {
-    match failure {
-        Failure::Cancelled => error(ErrorCode::RequestCanceled as i32, "cancelled by the client"),
-        Failure::Invalid(message) => error(ErrorCode::InvalidParams as i32, message),
-        Failure::Failed(message) => error(REQUEST_FAILED, message),
-    }
-}
 
 /// The message of a panic.
 pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
@@ -37,7 +24,7 @@ pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
 }
 
 /// Runs a request on a worker.
-pub(crate) fn run(core: &Core, request: Request, row: Row, pending: &Pending, asked: Asked) {
+pub(crate) fn run(core: &Core, request: Request, row: Row, pending: &Pending, asked: Revisions) {
     if row.cost == Cost::Looks {
         let again = request.clone();
         if run_once(core, request, Row { cost: Cost::Reads, ..row }, pending, asked, true) {
@@ -49,13 +36,6 @@ pub(crate) fn run(core: &Core, request: Request, row: Row, pending: &Pending, as
     run_once(core, request, row, pending, asked, false);
 }
 
-/// The revisions at the arrival of a request.
-#[derive(Clone, Copy)]
-pub(crate) struct Asked {
-    pub revision: u64,
-    pub texts: u64,
-}
-
 /// Runs a request on a snapshot. False if there is no answer, since missing code would have added to it and `complete`
 /// requires that code.
 fn run_once(
@@ -63,7 +43,7 @@ fn run_once(
     request: Request,
     row: Row,
     pending: &Pending,
-    asked: Asked,
+    asked: Revisions,
     complete: bool,
 ) -> bool {
     let id = request.id.clone();
@@ -125,8 +105,9 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::capabilities::Client;
-    use crate::state::{Answer, Snapshot};
+    use crate::client::Client;
+    use crate::outcome::Answer;
+    use crate::snapshot::Snapshot;
 
     /// Runs a request that does `run` and returns the error of its answer.
     fn failed(run: fn(Snapshot, Value) -> Answer, cancel: bool, outdated: bool) -> (i32, String) {
@@ -144,7 +125,7 @@ mod tests {
             request,
             Row { method: "test", run, cost: Cost::Reads },
             &pending,
-            Asked { revision: 0, texts: u64::from(outdated) },
+            Revisions { revision: 0, texts: u64::from(outdated) },
         );
         let Ok(Message::Response(response)) = client.receiver.try_recv() else {
             panic!("there is no answer")

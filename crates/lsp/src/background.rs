@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::diagnostics;
-use crate::hosts::{Core, locked};
-use crate::state::{Failure, Snapshot};
+use crate::hosts::Core;
+use crate::lock::locked;
+use crate::outcome::Failure;
+use crate::snapshot::Snapshot;
 
 /// Work that takes longer shows its progress.
 const SHOWN_AFTER: Duration = Duration::from_millis(500);

@@ -5,9 +5,11 @@ use oriole_diagnostics::{Family, Severity};
 use oriole_ide::{FileDiagnostic, FileId};
 use serde_json::{Value, json};
 
+use crate::asked::Asked;
 use crate::environment::Ptxas;
-use crate::extensions::{Asked, statistics_value};
-use crate::state::{Answer, Failure, Snapshot};
+use crate::outcome::{Answer, Failure};
+use crate::snapshot::Snapshot;
+use crate::values::statistics_value;
 
 /// The compiler accepts the program.
 const ACCEPTED: &str = "accepted";

@@ -8,7 +8,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::convert;
-use crate::state::{Answer, Failure, Snapshot, answer};
+use crate::outcome::{Answer, Failure, answer};
+use crate::snapshot::Snapshot;
 
 /// The diagnostics of a document: syntax and types, and those of code generation for exactly this text.
 pub(crate) fn diagnostics(snapshot: Snapshot, uri: &str) -> Result<Vec<lsp::Diagnostic>, Failure> {

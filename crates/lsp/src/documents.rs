@@ -10,11 +10,13 @@ use oriole_ide::{Change, EditedText, Language, LineIndex, Position, Range, Setti
 use serde_json::{Value, json};
 
 use crate::background::{compile_in_background, push_diagnostics};
-use crate::capabilities::Client;
+use crate::client::Client;
 use crate::config::rule;
-use crate::hosts::{HostState, locked};
+use crate::hosts::HostState;
+use crate::lock::locked;
+use crate::outcome::{Answer, Failure};
 use crate::server::Server;
-use crate::state::{Answer, Document, Failure};
+use crate::snapshot::Document;
 use crate::virtual_documents::SCHEME;
 use crate::workspace::Scope;
 use crate::{extensions, sass_map, uri};

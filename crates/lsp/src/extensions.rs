@@ -1,17 +1,13 @@
 //! Requests of our own, in addition to those of the protocol. `docs/lsp.md` has their formats.
 
-use gen_lsp_types as lsp;
-use oriole_chip::Chip;
 use oriole_diagnostics::Code;
-use oriole_ide::{KernelStatistics, LiveRegister, SassListing, SassRow, TreeNode};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::comparison;
-use crate::convert::Text;
-use crate::sass_map::Subject;
-use crate::state::{Answer, Failure, Snapshot};
-use crate::virtual_documents::Document;
+use crate::asked::Asked;
+use crate::followed::Subject;
+use crate::outcome::{Answer, Failure};
+use crate::snapshot::Snapshot;
+use crate::values::{live_registers, sass_value, statistics_value, tree};
 
 /// Names of the requests.
 pub(crate) const REQUESTS: [&str; 15] = [
@@ -32,58 +28,12 @@ pub(crate) const REQUESTS: [&str; 15] = [
     "ptx/reload",
 ];
 
-/// Parameters: a document, and the further parameters of a request.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct Asked {
-    text_document: Option<lsp::TextDocumentIdentifier>,
-    uri: Option<String>,
-    kernel: Option<String>,
-    function: Option<String>,
-    chip: Option<String>,
-    phase: Option<String>,
-    range: Option<lsp::Range>,
-    position: Option<lsp::Position>,
-    code: Option<String>,
-    follow: Option<bool>,
-}
-
-impl Asked {
-    pub fn uri(&self) -> Result<&str, Failure> {
-        let named = self.text_document.as_ref().map(|document| document.uri.0.as_str());
-        named.or(self.uri.as_deref()).ok_or_else(|| Failure::Invalid("`textDocument` is missing".to_owned()))
-    }
-
-    pub fn chip(&self) -> Result<Option<Chip>, Failure> {
-        let chip = self.chip.as_ref().map(|name| name.parse::<Chip>());
-        chip.transpose().map_err(|error| Failure::Invalid(error.to_string()))
-    }
-
-    pub fn kernel(&self) -> Result<&str, Failure> {
-        self.kernel
-            .as_deref()
-            .or(self.function.as_deref())
-            .ok_or_else(|| Failure::Invalid("`kernel` is missing".to_owned()))
-    }
-}
-
 pub(crate) fn syntax_tree(snapshot: Snapshot, asked: Asked) -> Answer {
     let (file, text) = snapshot.open(asked.uri()?)?;
     let range = asked.range.map(|range| text.bytes(range));
     let nodes = snapshot.analysis.syntax_tree(file, range)?;
     drop(snapshot);
     Ok(Value::Array(nodes.iter().map(|node| tree(&text, node)).collect()))
-}
-
-fn tree(text: &Text, node: &TreeNode) -> Value {
-    let mut value = json!({ "kind": node.kind, "range": text.range(node.range) });
-    match &node.text {
-        Some(token) => value["text"] = json!(token),
-        None => {
-            value["children"] = Value::Array(node.children.iter().map(|child| tree(text, child)).collect());
-        }
-    }
-    value
 }
 
 pub(crate) fn ir(snapshot: Snapshot, asked: Asked) -> Answer {
@@ -131,51 +81,10 @@ pub(crate) fn sass(snapshot: Snapshot, asked: Asked) -> Answer {
     Ok(value)
 }
 
-fn sass_value(text: &Text, listing: &SassListing) -> Value {
-    let row = |row: &SassRow| {
-        let mut value = row_value(row);
-        value["source"] = json!(row.source.map(|range| text.range(range)));
-        value
-    };
-    let rows: Vec<Value> = listing.rows.iter().map(row).collect();
-    json!({ "kernel": listing.kernel, "chip": listing.chip.to_string(), "stale": listing.stale, "rows": rows })
-}
-
-/// A row without its place in the text.
-pub(crate) fn row_value(row: &SassRow) -> Value {
-    json!({
-        "address": row.address,
-        "text": row.text,
-        "hex": format!("{:032x}", row.word),
-        "control": {
-            "stall": row.stall, "yield": row.yields, "write": row.write_barrier,
-            "read": row.read_barrier, "wait": row.wait_mask
-        },
-        "function": row.function,
-        "live": row.live.map(|(general, uniform, predicates)| {
-            json!({ "general": general, "uniform": uniform, "predicates": predicates })
-        }),
-        "loopDepth": row.loop_depth,
-        "spill": row.spill,
-        "why": row.why
-    })
-}
-
 pub(crate) fn cubin(snapshot: Snapshot, asked: Asked) -> Answer {
     let found = crate::virtual_documents::cubin(asked.uri()?, &*snapshot.environment)?;
     let hovers: Vec<Value> = found.lines.iter().map(|line| json!(line.hover)).collect();
     Ok(json!({ "chip": found.chip.to_string(), "text": found.text, "hovers": hovers }))
-}
-
-fn live_registers(text: &Text, list: &[LiveRegister]) -> Vec<Value> {
-    list.iter()
-        .map(|live| {
-            json!({
-                "name": live.name, "registers": live.registers,
-                "declaration": live.declaration.map(|range| text.range(range))
-            })
-        })
-        .collect()
 }
 
 pub(crate) fn liveness(snapshot: Snapshot, asked: Asked) -> Answer {
@@ -214,32 +123,6 @@ pub(crate) fn kernel_statistics(snapshot: Snapshot, asked: Asked) -> Answer {
         }
     }
     Ok(Value::Array(all))
-}
-
-pub(crate) fn statistics_value(text: &Text, found: &KernelStatistics) -> Value {
-    json!({
-        "kernel": found.kernel,
-        "chip": found.chip.to_string(),
-        "stale": found.stale,
-        "instructions": found.instructions,
-        "registers": found.registers,
-        "shared": found.shared,
-        "stack": found.stack,
-        "barriers": found.barriers,
-        "spills": { "stores": found.spills.0, "loads": found.spills.1, "bytes": found.spill_bytes },
-        "cycles": found.cycles,
-        "cyclesInCallees": found.cycles_in_callees,
-        "cyclesWithout": found.cycles_without,
-        "occupancy": {
-            "threads": found.threads.0, "stated": found.threads.1, "blocks": found.blocks,
-            "warps": found.warps.0, "most": found.warps.1, "limiter": found.limiter
-        },
-        "peak": {
-            "live": found.peak.0, "range": found.peak.1.map(|range| text.range(range)),
-            "registers": live_registers(text, &found.peak_registers), "temporaries": found.temporaries
-        },
-        "why": found.why
-    })
 }
 
 pub(crate) fn explain(_snapshot: Snapshot, asked: Asked) -> Answer {
@@ -294,27 +177,4 @@ pub(crate) fn status(snapshot: &Snapshot) -> Value {
         "message": if message.is_empty() { Value::Null } else { json!(message) },
         "off": off
     })
-}
-
-/// `workspace/executeCommand`: returns the document that the command shows.
-pub(crate) fn command(snapshot: Snapshot, parameters: Value) -> Answer {
-    let name = parameters["command"].as_str().unwrap_or_default().to_owned();
-    let asked: Asked = crate::state::parse(parameters["arguments"][0].clone())?;
-    match name.as_str() {
-        "oriole.explain" => explain(snapshot, asked),
-        "oriole.comparePtxas" => comparison::compare(snapshot, asked),
-        "oriole.showSass" | "oriole.showOri" => {
-            let (uri, chip, kernel) = (asked.uri()?.to_owned(), asked.chip()?, asked.kernel()?.to_owned());
-            let document = match name.as_str() {
-                "oriole.showSass" => Document::Sass { uri, kernel, chip },
-                _ => {
-                    let phase = asked.phase.unwrap_or_else(|| "FinalInspectionPass".to_owned());
-                    Document::Ori { uri, function: kernel, chip, phase }
-                }
-            };
-            let text = document.text(&snapshot)?;
-            Ok(json!({ "uri": document.uri(), "text": text }))
-        }
-        _ => Err(Failure::Invalid(format!("there is no command `{name}`"))),
-    }
 }

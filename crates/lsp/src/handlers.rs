@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::convert::{self, markdown};
-use crate::state::{Answer, Failure, Snapshot, answer};
+use crate::outcome::{Answer, Failure, answer};
+use crate::snapshot::Snapshot;
 use crate::uri;
 use crate::virtual_documents::{self, Document};
 
@@ -46,7 +47,7 @@ pub(crate) fn definition(snapshot: Snapshot, place: lsp::TextDocumentPositionPar
 
 pub(crate) fn references(snapshot: Snapshot, parameters: Value) -> Answer {
     let declared = parameters["context"]["includeDeclaration"].as_bool().unwrap_or(true);
-    let place: lsp::TextDocumentPositionParams = crate::state::parse(parameters)?;
+    let place: lsp::TextDocumentPositionParams = crate::outcome::parse(parameters)?;
     let (file, text, at) = snapshot.at(&place)?;
     let found = snapshot.analysis.references(file, at)?;
     drop(snapshot);
@@ -381,7 +382,7 @@ pub(crate) fn code_lenses(snapshot: Snapshot, parameters: OfDocument) -> Answer 
 }
 
 pub(crate) fn resolve_code_lens(snapshot: Snapshot, lens: Value) -> Answer {
-    let data: LensData = crate::state::parse(lens["data"].clone())?;
+    let data: LensData = crate::outcome::parse(lens["data"].clone())?;
     let file = snapshot.file(&data.uri)?;
     let chip = snapshot.chip(file, None)?;
     let argument = json!({ "uri": data.uri, "kernel": data.kernel, "chip": chip.to_string() });

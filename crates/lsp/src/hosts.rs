@@ -8,22 +8,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use lsp_server::{Message, Notification, Request, RequestId, Response, ResponseError};
 use oriole_ide::{AnalysisHost, Canceller, Change, FileId};
 use serde_json::{Value, json};
 
-use crate::answers::Asked;
-use crate::capabilities::Client;
+use crate::client::Client;
 use crate::environment::Environment;
-use crate::state::{Document, Shared, Snapshot};
+use crate::lock::locked;
+use crate::shared::Shared;
+use crate::snapshot::{Document, Snapshot};
 use crate::virtual_documents;
-
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A request that has no answer yet.
 #[derive(Default)]
@@ -43,6 +40,13 @@ impl Pending {
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::SeqCst)
     }
+}
+
+/// The revisions of a host at one moment, such as the arrival of a request.
+#[derive(Clone, Copy)]
+pub(crate) struct Revisions {
+    pub revision: u64,
+    pub texts: u64,
 }
 
 /// An operation on a host.
@@ -150,9 +154,9 @@ impl Core {
     }
 
     /// The current revisions.
-    pub fn now(&self) -> Asked {
+    pub fn now(&self) -> Revisions {
         let state = locked(&self.state);
-        Asked { revision: state.revision, texts: state.texts }
+        Revisions { revision: state.revision, texts: state.texts }
     }
 
     /// A snapshot for queries of trees and types.

@@ -6,10 +6,18 @@
 //!
 //! One thread reads messages and applies changes; it never computes. Requests run on worker threads over snapshots, which
 //! a change cancels. A panic of a request is that request's error only.
+//!
+//! From the bottom: `outcome.rs` and `snapshot.rs` are what a handler takes and gives; `handlers.rs`, `diagnostics.rs` and
+//! `extensions.rs` answer; `requests.rs` lists them; `hosts.rs` makes snapshots; `answers.rs` and `workspace.rs` run
+//! requests over both; `server.rs` reads messages.
 
 mod answers;
+mod asked;
 mod background;
 mod capabilities;
+mod client;
+mod closed_files;
+mod commands;
 mod comparison;
 mod config;
 mod convert;
@@ -17,18 +25,23 @@ mod diagnostics;
 mod documents;
 mod environment;
 mod extensions;
+mod followed;
 mod handlers;
 mod hosts;
+mod lock;
 mod memory;
+mod outcome;
 mod pool;
 mod reports;
 mod requests;
 mod sass_map;
 mod server;
-mod state;
+mod shared;
+mod snapshot;
 mod tokens;
 pub mod transport;
 mod uri;
+mod values;
 mod virtual_documents;
 mod waits;
 mod workspace;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use oriole_ide::{AnalysisHost, Because, Query, Ran, record_reads};
 use serde_json::{Value, json};
 
-use crate::state::{Answer, Failure};
+use crate::outcome::{Answer, Failure};
 
 /// A report about both hosts: the one for answers and the one for compiles.
 pub(crate) type Report = fn(&mut [&mut AnalysisHost; 2], &Value) -> Answer;

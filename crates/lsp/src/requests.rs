@@ -4,8 +4,9 @@ use gen_lsp_types as lsp;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::state::{Answer, Snapshot, parse};
-use crate::{comparison, diagnostics, extensions, handlers};
+use crate::outcome::{Answer, parse};
+use crate::snapshot::Snapshot;
+use crate::{commands, comparison, diagnostics, extensions, handlers};
 
 /// Runs a handler over its parameters.
 fn on<P: DeserializeOwned>(
@@ -88,7 +89,7 @@ pub(crate) const ROWS: &[Row] = &[
     builds("codeLens/resolve", |s, p| on(s, p, handlers::resolve_code_lens)),
     reads("textDocument/diagnostic", |s, p| on(s, p, diagnostics::pull)),
     builds("workspace/textDocumentContent", |s, p| on(s, p, handlers::content)),
-    builds("workspace/executeCommand", |s, p| on(s, p, extensions::command)),
+    builds("workspace/executeCommand", |s, p| on(s, p, commands::command)),
     reads("ptx/viewSyntaxTree", |s, p| on(s, p, extensions::syntax_tree)),
     builds("ptx/viewIr", |s, p| on(s, p, extensions::ir)),
     reads("ptx/phases", |s, p| on(s, p, extensions::phases)),

@@ -14,15 +14,17 @@ use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Re
 use oriole_ide::{AnalysisHost, Settings, SettingsId};
 use serde_json::{Value, json};
 
-use crate::answers::{error, failure, panic_text, run};
-use crate::capabilities::{self, Client};
+use crate::answers::{panic_text, run};
+use crate::capabilities;
+use crate::client::Client;
 use crate::config;
 use crate::environment::Environment;
-use crate::hosts::{Core, Pending, locked};
+use crate::hosts::{Core, Pending};
+use crate::lock::locked;
+use crate::outcome::{Answer, error, failure, parse};
 use crate::pool::Pool;
 use crate::reports::report;
 use crate::requests::{Cost, row};
-use crate::state::{Answer, parse};
 use crate::uri;
 use crate::workspace::{self, Begun, Scope, Stream};
 

@@ -5,7 +5,8 @@
 use oriole_chip::Chip;
 
 use crate::environment::Environment;
-use crate::state::{Failure, Snapshot};
+use crate::outcome::Failure;
+use crate::snapshot::Snapshot;
 use crate::uri::{decode, encode, to_path};
 
 /// The scheme of the URIs.

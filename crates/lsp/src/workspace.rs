@@ -16,11 +16,12 @@ use oriole_ide::{AnalysisHost, Language, SettingsId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::answers::failure;
+use crate::closed_files::Known;
 use crate::convert::{self, Text};
 use crate::diagnostics;
-use crate::hosts::{Core, Pending, locked};
-use crate::state::{Failure, answer};
+use crate::hosts::{Core, Pending};
+use crate::lock::locked;
+use crate::outcome::{Failure, answer, failure};
 use crate::uri;
 
 /// Number of documents that are reported at a time.
@@ -50,25 +51,6 @@ pub(crate) enum Scope {
     Open,
     /// Files too.
     Files,
-}
-
-/// Diagnostics of a file that is not open: a hash of its bytes, their result id, the diagnostics.
-type Known = (u64, String, Value);
-
-/// Cached diagnostics of files that are not open.
-#[derive(Default)]
-pub(crate) struct Files {
-    /// Diagnostics, by URI.
-    known: Mutex<BTreeMap<String, Known>>,
-    /// URIs of files that are too large.
-    too_large: Mutex<Vec<String>>,
-}
-
-impl Files {
-    /// URIs of files that are too large to be read before they are opened.
-    pub fn too_large(&self) -> Vec<String> {
-        locked(&self.too_large).clone()
-    }
 }
 
 /// A request with partial results.
@@ -267,8 +249,7 @@ fn files(
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
         let hash = hasher.finish();
-        let known = locked(&core.shared.files.known).get(&address).filter(|known| known.0 == hash).cloned();
-        let known = match known {
+        let known = match core.shared.files.known(&address, hash) {
             Some(known) => known,
             None => {
                 // A host that has read many files is large; a new one costs little.
@@ -285,8 +266,7 @@ fn files(
         report(Found { uri: address.clone(), version: None, name: known.1.clone(), items: known.2.clone() });
         kept.insert(address, known);
     }
-    *locked(&core.shared.files.known) = kept;
-    *locked(&core.shared.files.too_large) = too_large;
+    core.shared.files.replace(kept, too_large);
     Ok(())
 }
 

@@ -1,0 +1,93 @@
+//! State that outlives a snapshot and that answers share: data that the client has, and findings of compiles.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use oriole_ide::{FileDiagnostic, FileId, RegisterMarks};
+use serde_json::Value;
+
+use crate::closed_files::ClosedFiles;
+use crate::followed::Followed;
+use crate::lock::locked;
+use crate::waits::Waits;
+
+/// The diagnostics of code generation, of a revision.
+pub(crate) type CodeDiagnostics = (u64, Arc<Vec<FileDiagnostic>>);
+
+/// State shared by answers: data of the client, and findings of compiles.
+#[derive(Default)]
+pub(crate) struct Shared {
+    counter: AtomicU64,
+    tokens: Mutex<BTreeMap<FileId, (String, Vec<u32>)>>,
+    code: Mutex<BTreeMap<FileId, CodeDiagnostics>>,
+    waits: Mutex<Waits>,
+    marks: Mutex<BTreeMap<FileId, Arc<RegisterMarks>>>,
+    /// Machine code that the client follows.
+    pub followed: Followed,
+    /// Diagnostics of files that are not open.
+    pub files: ClosedFiles,
+}
+
+impl Shared {
+    /// Stores tokens under a new id.
+    pub fn keep_tokens(&self, file: FileId, data: Vec<u32>) -> String {
+        let name = self.counter.fetch_add(1, Ordering::Relaxed).to_string();
+        locked(&self.tokens).insert(file, (name.clone(), data));
+        name
+    }
+
+    /// The tokens stored under an id.
+    pub fn tokens(&self, file: FileId, name: &str) -> Option<Vec<u32>> {
+        locked(&self.tokens).get(&file).filter(|kept| kept.0 == name).map(|kept| kept.1.clone())
+    }
+
+    /// Stores diagnostics of code generation; true if they changed.
+    pub fn keep_code(&self, file: FileId, revision: u64, found: Vec<FileDiagnostic>) -> bool {
+        let mut code = locked(&self.code);
+        let before = code.get(&file).map(|known| known.1.clone());
+        let same = before.is_some_and(|before| *before == found);
+        code.insert(file, (revision, Arc::new(found)));
+        !same
+    }
+
+    /// The diagnostics of code generation of a revision of the text.
+    pub fn code(&self, file: FileId, revision: u64) -> Arc<Vec<FileDiagnostic>> {
+        let code = locked(&self.code);
+        code.get(&file).filter(|known| known.0 == revision).map(|known| known.1.clone()).unwrap_or_default()
+    }
+
+    /// Stores the register marks from compiled code; true if they changed.
+    pub fn keep_marks(&self, file: FileId, found: RegisterMarks) -> bool {
+        let mut marks = locked(&self.marks);
+        let known = marks.entry(file).or_default();
+        let differs = **known != found;
+        if differs {
+            *known = Arc::new(found);
+        }
+        differs
+    }
+
+    /// The register marks from the last good code of a file.
+    pub fn marks(&self, file: FileId) -> Arc<RegisterMarks> {
+        locked(&self.marks).get(&file).cloned().unwrap_or_default()
+    }
+
+    /// Records how long a change waited for running work.
+    pub fn waited(&self, time: Duration) {
+        locked(&self.waits).add(time);
+    }
+
+    /// The waiting times of changes.
+    pub fn waits(&self) -> Value {
+        locked(&self.waits).report()
+    }
+
+    /// Forgets a file.
+    pub fn forget(&self, file: FileId) {
+        locked(&self.marks).remove(&file);
+        locked(&self.tokens).remove(&file);
+        locked(&self.code).remove(&file);
+    }
+}
