@@ -9,6 +9,7 @@
 //! other calls with this handle wait. Nothing unwinds into the caller: an internal error has the result "internal
 //! error".
 
+mod code;
 mod compiler;
 mod exports;
 mod link_exports;
@@ -16,7 +17,8 @@ mod linker;
 mod pointer;
 mod steps;
 
-pub use compiler::{Code, Compiler};
+pub use code::Code;
+pub use compiler::Compiler;
 pub use exports::*;
 pub use link_exports::*;
 pub use linker::{LinkCode, Linker};

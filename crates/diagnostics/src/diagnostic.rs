@@ -7,29 +7,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::{Code, Span};
-
-/// The severity of a diagnostic.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Severity {
-    /// Information that belongs to a result, for example what was inlined.
-    Note,
-    /// Suspicious, but a result is produced.
-    Warning,
-    /// No result is produced for the module.
-    Error,
-}
-
-impl Severity {
-    /// Lower-case English name, as printed and as written in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Severity::Note => "note",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        }
-    }
-}
+use crate::{Code, Severity, Span};
 
 /// One part of a message.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

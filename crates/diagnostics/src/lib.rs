@@ -12,10 +12,12 @@ mod diagnostic;
 mod json;
 mod line_index;
 mod plural;
+mod severity;
 mod span;
 
 pub use code::{Code, Family};
-pub use diagnostic::{Diagnostic, Message, Part, Place, Related, Severity};
+pub use diagnostic::{Diagnostic, Message, Part, Place, Related};
 pub use line_index::{Encoding, LineColumn, LineIndex, Position};
 pub use plural::{counted, plural};
+pub use severity::Severity;
 pub use span::Span;

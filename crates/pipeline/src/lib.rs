@@ -23,8 +23,8 @@ pub use oriole_legalize::routine::Routine;
 pub use oriole_lower::LowerError;
 pub use oriole_ori::pattern::{Decision, Decisions};
 pub use oriole_schedule::Profile;
-pub use phases::{Group, PHASES, Phase, Work};
-pub use run::{Allocated, ORI_GROUPS, run, run_part, run_watched};
+pub use phases::{Group, ORI_GROUPS, PHASES, Phase, Work};
+pub use run::{Allocated, run, run_part, run_watched};
 pub use stages::{
     ASSUMED_THREADS, allocate, encode, explain, finish, library, lower, profile, raw, routine, select,
 };

@@ -39,6 +39,10 @@ pub enum Group {
     Report,
 }
 
+/// The groups that take Ori and give Ori, in order.
+pub const ORI_GROUPS: [Group; 6] =
+    [Group::Bridged, Group::Early, Group::SsaEarly, Group::SsaMid, Group::SsaLate, Group::Legal];
+
 impl Group {
     /// The name of the stage.
     pub fn name(self) -> &'static str {
@@ -132,7 +136,7 @@ impl Phase {
         let reason = match self.work {
             Work::NotForCompute => "does nothing in compute code",
             Work::NotYet => "is not implemented yet",
-            _ if !crate::ORI_GROUPS.contains(&self.group) => {
+            _ if !ORI_GROUPS.contains(&self.group) => {
                 "leaves machine code, not Ori: see `oriole isel` and `oriole dis`"
             }
             _ => return Ok(()),
@@ -382,7 +386,7 @@ mod tests {
     #[test]
     fn every_pass_gets_the_form_that_it_takes() {
         let mut form = Form::Plain;
-        for group in crate::ORI_GROUPS {
+        for group in ORI_GROUPS {
             assert_eq!(group.form(), form, "at the start of {}", group.name());
             for phase in group.phases() {
                 if let Work::Pass(pass) = phase.work {
@@ -402,7 +406,7 @@ mod tests {
             let before = options.passes();
             options.switch_on(switch).expect("a switch");
             let after = options.passes();
-            let groups = crate::ORI_GROUPS.into_iter();
+            let groups = ORI_GROUPS.into_iter();
             groups.filter(|group| group.options(&before) != group.options(&after)).map(Group::name).collect()
         };
         assert_eq!(changed("no-licm"), ["ssa_mid", "ssa_late", "legal"]);

@@ -1,11 +1,7 @@
 //! Runs the phases of a group over one function, in the order in which they act.
 
-use crate::{Context, Failure, Group, Phase, Work};
+use crate::{Context, Failure, Group, ORI_GROUPS, Phase, Work};
 use oriole_ori::{Assignment, Form, Function, PassContext, canonical, verify};
-
-/// The groups that take Ori and give Ori, in order.
-pub const ORI_GROUPS: [Group; 6] =
-    [Group::Bridged, Group::Early, Group::SsaEarly, Group::SsaMid, Group::SsaLate, Group::Legal];
 
 /// Runs a group whose result is Ori. The result is canonical.
 ///

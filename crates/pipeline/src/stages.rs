@@ -1,8 +1,9 @@
 //! The stages at both ends of the passes: from a resolved body to Ori, and from legal Ori to words.
 
 use crate::LinkedFunction;
+use crate::phases::ORI_GROUPS;
 use crate::phases::span;
-use crate::run::{Allocated, ORI_GROUPS, run};
+use crate::run::{Allocated, run};
 use crate::{Context, Failure, Group, Profile};
 use oriole_diagnostics::Code;
 use oriole_hir::{Body, Statement, VariableKind};

@@ -1,6 +1,6 @@
-//! The value of `-arch`: a chip, or a virtual one, for which a text is only checked.
+//! The value of `-arch`: a chip, or a virtual one, for which a text is only checked; and why a text is for another one.
 
-use oriole_chip::{Chip, NameError};
+use oriole_chip::{Chip, NameError, PtxTarget, Variant};
 use std::fmt;
 use std::str::FromStr;
 
@@ -50,6 +50,28 @@ impl fmt::Display for Architecture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.chip.to_string();
         write!(f, "{}{}", self.prefix, name.strip_prefix(REAL).unwrap_or(&name))
+    }
+}
+
+/// The reason why a module for a target cannot be compiled for an architecture.
+pub(crate) fn target_text(target: &str, architecture: Architecture) -> String {
+    let Ok(named) = target.parse::<PtxTarget>() else {
+        return "32-Bit compilation is no longer supported".to_owned();
+    };
+    let chip = architecture.chip;
+    let own = chip.as_target();
+    match named.variant() {
+        _ if named.number() > own.number() => {
+            "SM version specified by .target is higher than default SM version assumed".to_owned()
+        }
+        // Some names are older numbers of a chip.
+        _ if named.as_chip().is_some_and(|named| named.number() == chip.number()) => {
+            format!("PTX with .target '{target}' cannot be compiled for architecture '{architecture}'")
+        }
+        Variant::Family => {
+            format!("Program with .target '{target}' cannot be compiled to different SM-family architecture")
+        }
+        _ => format!("Program with .target '{target}' cannot be compiled to future architecture"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `-dlcm`, `-dscm`, `-flcm` and `-fscm`: cache operators of loads and stores of global and generic memory. They are
 //! written into the text as PTX operators, which is their meaning in ptxas.
 
-use crate::source::Edit;
+use crate::edit::Edit;
 use oriole_syntax::ast::{AstNode, Instruction, Opcode};
 use oriole_syntax::{Unit, UnitKind, parse_unit, split_file};
 
@@ -85,7 +85,7 @@ impl CacheOperators {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::edited;
+    use crate::edit::edited;
     use expect_test::expect;
 
     const TEXT: &str = "\

@@ -12,6 +12,7 @@
 mod architecture;
 mod cache_operators;
 mod command_line;
+mod edit;
 mod message;
 mod options;
 mod request;

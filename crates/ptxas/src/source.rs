@@ -3,7 +3,8 @@
 //!
 //! No edit adds or removes a line end, so that line numbers stay valid.
 
-use crate::translate::target_text;
+use crate::architecture::target_text;
+use crate::edit::edited;
 use crate::{Architecture, CacheOperators, Limits, Log, Severity};
 use oriole_chip::{Chip, PtxTarget, Variant};
 use oriole_diagnostics::LineIndex;
@@ -34,9 +35,6 @@ struct Part {
     /// Lines before it.
     lines: u32,
 }
-
-/// Replaces a part of a text.
-pub(crate) type Edit = (Range<usize>, String);
 
 /// The name that messages begin with: the last part of the program's path, without an extension.
 pub fn program_name(path: &str) -> &str {
@@ -353,19 +351,6 @@ impl Header {
 /// Blanks in place of a text, line ends kept.
 fn blank(text: &str) -> String {
     text.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect()
-}
-
-/// The text with parts replaced; they do not overlap.
-pub(crate) fn edited(text: &str, mut edits: Vec<Edit>) -> String {
-    edits.sort_by_key(|(range, _)| range.start);
-    let (mut new, mut at) = (String::with_capacity(text.len()), 0);
-    for (range, replacement) in edits {
-        new.push_str(&text[at..range.start]);
-        new.push_str(&replacement);
-        at = range.end;
-    }
-    new.push_str(&text[at..]);
-    new
 }
 
 #[cfg(test)]

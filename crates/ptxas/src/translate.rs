@@ -4,6 +4,7 @@
 //! Warnings of ours that ptxas does not give are left out: with `-Werror` they would refuse programs that it accepts.
 //! `oriole check` gives them.
 
+use crate::architecture::target_text;
 use crate::texts::newest_version;
 use crate::{Architecture, Form, Log, Severity, Source};
 use oriole_diagnostics::{Code, Diagnostic, Family, LineIndex, Part};
@@ -267,29 +268,6 @@ fn quoted(diagnostic: &Diagnostic) -> String {
         Part::Source(text) => format!("'{text}'"),
     };
     diagnostic.message.parts().iter().map(part).collect()
-}
-
-/// The reason why a module for a target cannot be compiled for an architecture.
-pub(crate) fn target_text(target: &str, architecture: Architecture) -> String {
-    use oriole_chip::{PtxTarget, Variant};
-    let Ok(named) = target.parse::<PtxTarget>() else {
-        return "32-Bit compilation is no longer supported".to_owned();
-    };
-    let chip = architecture.chip;
-    let own = chip.as_target();
-    match named.variant() {
-        _ if named.number() > own.number() => {
-            "SM version specified by .target is higher than default SM version assumed".to_owned()
-        }
-        // Some names are older numbers of a chip.
-        _ if named.as_chip().is_some_and(|named| named.number() == chip.number()) => {
-            format!("PTX with .target '{target}' cannot be compiled for architecture '{architecture}'")
-        }
-        Variant::Family => {
-            format!("Program with .target '{target}' cannot be compiled to different SM-family architecture")
-        }
-        _ => format!("Program with .target '{target}' cannot be compiled to future architecture"),
-    }
 }
 
 #[cfg(test)]

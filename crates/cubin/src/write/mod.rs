@@ -5,6 +5,7 @@ mod attributes;
 mod container;
 mod draft;
 mod memory;
+mod placement;
 mod relocations;
 mod symbols;
 
@@ -20,7 +21,7 @@ use oriole_chip::texture::{DescriptorTable, OpaqueKind};
 use rustc_hash::FxHashMap;
 
 use draft::{Content, Key, Link, Name, RelocationDraft, SectionDraft, Strings, SymbolDraft};
-use memory::{Placed, place};
+use placement::{Placed, place};
 
 /// Most bytes of initialized global data: they are in the file one by one, zeros included, and a file is made in
 /// memory.
