@@ -13,8 +13,6 @@ use oriole_options::{
 };
 use salsa::{Durability, Setter};
 
-use crate::Db;
-
 /// The target and options of a compile. Stages read the options through the projections of the query graph only.
 #[salsa::input(debug)]
 pub struct Config {
@@ -54,7 +52,7 @@ pub struct ChipKey<'db> {
 
 impl Config {
     /// A configuration for a chip.
-    pub fn create(db: &dyn Db, chip: Chip, options: &Options) -> Config {
+    pub fn create(db: &dyn salsa::Database, chip: Chip, options: &Options) -> Config {
         Config::builder(
             chip,
             options.lower(),
@@ -70,7 +68,7 @@ impl Config {
     }
 
     /// Changes the options. Groups whose options stay equal are not written.
-    pub fn update(self, db: &mut dyn Db, options: &Options) {
+    pub fn update(self, db: &mut dyn salsa::Database, options: &Options) {
         macro_rules! update {
             ($($group:ident, $set:ident;)*) => { $(
                 if self.$group(db) != options.$group() {
@@ -92,7 +90,7 @@ impl Config {
     }
 
     /// The configuration as text: its chip.
-    pub fn label(self, db: &dyn Db) -> String {
+    pub fn label(self, db: &dyn salsa::Database) -> String {
         self.chip(db).to_string()
     }
 }

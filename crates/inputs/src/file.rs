@@ -18,7 +18,6 @@ use std::sync::Arc;
 use oriole_syntax::{CutText, Piece, Replaced, UnitKind, UnitSource};
 use salsa::{Durability, Setter};
 
-use crate::Db;
 use crate::unit::{Unit, UnitInput, UnitText};
 
 /// Maximum number of units of an edit by hand. A text that differs in more was regenerated, which does not predict the
@@ -67,7 +66,7 @@ fn without_terminator(text: &str) -> &str {
 
 impl SourceFile {
     /// A file that is being edited.
-    pub fn open(db: &dyn Db, text: &str) -> SourceFile {
+    pub fn open(db: &dyn salsa::Database, text: &str) -> SourceFile {
         let cut = CutText::new(without_terminator(text));
         let present = cut.pieces().iter().map(|piece| Unit::of(piece, UnitInput::create(db, text_of(piece))));
         let units = Units { present: present.collect(), spare: Vec::new() };
@@ -76,17 +75,17 @@ impl SourceFile {
 
     /// Makes the calling query one of low durability, whatever else it reads. Then its result never becomes less
     /// durable, and an equal result stops the propagation.
-    pub fn volatile(self, db: &dyn Db) {
+    pub fn volatile(self, db: &dyn salsa::Database) {
         self.ephemeral(db);
     }
 
     /// The whole text, for programs that keep it nowhere else; no query may read it.
-    pub fn text(self, db: &dyn Db) -> &Arc<String> {
+    pub fn text(self, db: &dyn salsa::Database) -> &Arc<String> {
         self.cut(db).text()
     }
 
     /// Replaces the text. Does nothing, and starts no revision, if it is equal.
-    pub fn update(self, db: &mut dyn Db, text: &str) {
+    pub fn update(self, db: &mut dyn salsa::Database, text: &str) {
         let text = without_terminator(text);
         if let Some(replaced) = Replaced::between(self.text(db), text) {
             self.change(db, Arc::new(text.to_owned()), replaced);
@@ -94,7 +93,7 @@ impl SourceFile {
     }
 
     /// As [`SourceFile::update`], for a text that the host keeps as well: the two share it.
-    pub fn replace(self, db: &mut dyn Db, text: &Arc<String>) -> Extent {
+    pub fn replace(self, db: &mut dyn salsa::Database, text: &Arc<String>) -> Extent {
         if Arc::ptr_eq(self.text(db), text) {
             return Extent::Nothing;
         }
@@ -105,14 +104,14 @@ impl SourceFile {
     }
 
     /// Takes over a text that is split already.
-    pub fn take(self, db: &mut dyn Db, cut: &CutText) {
+    pub fn take(self, db: &mut dyn salsa::Database, cut: &CutText) {
         if !Arc::ptr_eq(self.text(db), cut.text()) {
             self.put(db, cut.clone());
         }
     }
 
     /// Replaces the text by one that is equal outside of `replaced`.
-    pub fn change(self, db: &mut dyn Db, text: Arc<String>, replaced: Replaced) -> Extent {
+    pub fn change(self, db: &mut dyn salsa::Database, text: Arc<String>, replaced: Replaced) -> Extent {
         let Replaced { start, old_end, new_end } = replaced;
         let old = &self.text(db).as_bytes()[start as usize..old_end as usize];
         if *old == text.as_bytes()[start as usize..new_end as usize] {
@@ -123,7 +122,7 @@ impl SourceFile {
     }
 
     /// Writes a text: only the changed units.
-    fn put(self, db: &mut dyn Db, cut: CutText) -> Extent {
+    fn put(self, db: &mut dyn salsa::Database, cut: CutText) -> Extent {
         let units = self.units(db);
         let same = units.present.len() == cut.pieces().len()
             && units.present.iter().zip(cut.pieces()).all(|(unit, piece)| unit.is(piece));
@@ -153,7 +152,7 @@ impl SourceFile {
 
     /// Makes the list of units from the pieces. A piece whose kind and name were present keeps their input, in file
     /// order among several equal ones.
-    fn regroup(self, db: &mut dyn Db, pieces: &[Piece]) {
+    fn regroup(self, db: &mut dyn salsa::Database, pieces: &[Piece]) {
         let Units { present, mut spare } = self.units(db).clone();
         let mut known: BTreeMap<(UnitKind, Arc<str>), VecDeque<UnitInput>> = BTreeMap::new();
         for unit in present {

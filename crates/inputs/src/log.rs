@@ -6,54 +6,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-use tracing::span::EnteredSpan;
-
-use crate::reads;
-use crate::{ChipKey, Config, Db, FunctionUnit, SourceFile};
-
-/// The key of a query.
-#[derive(Clone, Copy)]
-pub enum Place<'db> {
-    /// The session.
-    Session,
-    /// A file.
-    File(SourceFile),
-    /// A file and a name in it.
-    Name(SourceFile, &'db str),
-    /// A chip.
-    Chip(ChipKey<'db>),
-    /// A configuration.
-    Config(Config),
-    /// A unit.
-    Unit(FunctionUnit<'db>),
-    /// A unit and a configuration.
-    UnitConfig(FunctionUnit<'db>, Config),
-    /// A file and a configuration.
-    FileConfig(SourceFile, Config),
-    /// A stage and a configuration.
-    StageConfig(&'static str, Config),
-    /// A routine of the compiler and a configuration.
-    Routine(&'static str, Config),
-}
-
-impl Place<'_> {
-    /// The unit's kind and name, or the looked-up name, or nothing; and the chip of the configuration, or nothing.
-    pub(crate) fn words(self, db: &dyn Db) -> (String, String) {
-        let (unit, config) = match self {
-            Place::Chip(chip) => return (String::new(), chip.chip(db).to_string()),
-            Place::Session | Place::File(_) => (String::new(), None),
-            Place::Name(_, name) => (name.to_owned(), None),
-            Place::Config(config) | Place::FileConfig(_, config) => (String::new(), Some(config)),
-            Place::Unit(unit) => (unit.label(db), None),
-            Place::UnitConfig(unit, config) => (unit.label(db), Some(config)),
-            Place::StageConfig(stage, config) => (format!("stage {stage}"), Some(config)),
-            Place::Routine(name, config) => (format!("routine {name}"), Some(config)),
-        };
-        (unit, config.map_or_else(String::new, |config| config.label(db)))
-    }
-}
+use crate::Place;
+use crate::thread::{next_query, unheard};
 
 /// One executed query.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -134,15 +90,20 @@ impl ExecutionLog {
     }
 
     /// Records an execution; returns its index in the record of the last edit if there is one.
-    pub(crate) fn note(&self, db: &dyn Db, query: &'static str, place: Place<'_>) -> Option<usize> {
+    pub(crate) fn note(
+        &self,
+        db: &dyn salsa::Database,
+        query: &'static str,
+        place: Place<'_>,
+    ) -> Option<usize> {
         // An execution is formatted before the lock is taken, and only if it is kept.
         if let Kept::Counts(counts, recorded) = &mut *self.lock() {
             *counts.entry(query).or_default() += 1;
             recorded.as_ref()?;
         }
-        let (unit, config) = reads::unheard(|| place.words(db));
+        let (unit, config) = unheard(|| place.words(db));
         let execution = Execution { query, unit, config };
-        let name = reads::executing();
+        let name = next_query();
         match &mut *self.lock() {
             Kept::Each(executions) => {
                 executions.push(execution);
@@ -153,14 +114,14 @@ impl ExecutionLog {
     }
 
     /// Takes the last record of an execution back: it only looked something up. The record of an edit keeps it.
-    pub(crate) fn take_back(&self, db: &dyn Db, query: &'static str, place: Place<'_>) {
+    pub(crate) fn take_back(&self, db: &dyn salsa::Database, query: &'static str, place: Place<'_>) {
         if let Kept::Counts(counts, _) = &mut *self.lock() {
             if let Some(count) = counts.get_mut(query) {
                 *count = count.saturating_sub(1);
             }
             return;
         }
-        let (unit, config) = reads::unheard(|| place.words(db));
+        let (unit, config) = unheard(|| place.words(db));
         let execution = Execution { query, unit, config };
         if let Kept::Each(executions) = &mut *self.lock()
             && let Some(at) = executions.iter().rposition(|other| *other == execution)
@@ -183,7 +144,7 @@ impl ExecutionLog {
     /// one before the edit.
     pub fn begin_edit(&self, revision: salsa::Revision) {
         if let Kept::Counts(_, Some(recorded)) = &mut *self.lock() {
-            *recorded = Recorded { before: reads::number(&format!("{revision:?}")), ..Recorded::default() };
+            *recorded = Recorded { before: revision_number(&format!("{revision:?}")), ..Recorded::default() };
         }
     }
 
@@ -249,14 +210,9 @@ impl Recorded {
     }
 }
 
-/// The body of a query runs; ends when it is dropped.
-pub struct Running {
-    _span: EnteredSpan,
-    _reads: Option<reads::Reader>,
-}
-
-impl Running {
-    pub(crate) fn new(span: EnteredSpan, log: Option<(&Arc<ExecutionLog>, usize)>) -> Running {
-        Running { _span: span, _reads: log.map(|(log, number)| reads::Reader::begin(log, number)) }
-    }
+/// The number of a revision such as `R2`.
+pub(crate) fn revision_number(revision: &str) -> u64 {
+    revision.chars().filter(char::is_ascii_digit).fold(0, |number, digit| {
+        number.saturating_mul(10).saturating_add(u64::from(digit.to_digit(10).unwrap_or_default()))
+    })
 }

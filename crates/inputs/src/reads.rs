@@ -5,18 +5,21 @@
 //! the execution. A subscriber with the layer [`Reads`] receives these events; it costs nothing until [`record_reads`]
 //! turns it on.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
+use tracing::span::EnteredSpan;
 use tracing::subscriber::Interest;
 use tracing::{Event, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Filter, Layer};
 
 use crate::ExecutionLog;
+use crate::log::revision_number;
+use crate::thread::{expect_query, is_unheard, unheard};
 
 static WANTED: AtomicBool = AtomicBool::new(false);
 static LAYER: AtomicBool = AtomicBool::new(false);
@@ -30,25 +33,8 @@ pub fn record_reads(wanted: bool) -> bool {
 }
 
 thread_local! {
-    /// The database's name of the next query of this thread.
-    static EXECUTING: RefCell<Option<String>> = const { RefCell::new(None) };
     /// The running queries of this thread, the innermost last.
     static READERS: RefCell<Vec<(Arc<ExecutionLog>, usize)>> = const { RefCell::new(Vec::new()) };
-    /// Whether reads of this thread are ignored.
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// The database's name of the next query of this thread.
-pub(crate) fn executing() -> Option<String> {
-    EXECUTING.take()
-}
-
-/// Runs code whose reads are not those of the running query.
-pub(crate) fn unheard<T>(act: impl FnOnce() -> T) -> T {
-    let before = INSIDE.replace(true);
-    let result = act();
-    INSIDE.set(before);
-    result
 }
 
 /// Attributes reads to a query's index in a log, until this is dropped.
@@ -64,6 +50,18 @@ impl Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         READERS.with_borrow_mut(Vec::pop);
+    }
+}
+
+/// The body of a query runs; ends when it is dropped.
+pub struct Running {
+    _span: EnteredSpan,
+    _reads: Option<Reader>,
+}
+
+impl Running {
+    pub(crate) fn new(span: EnteredSpan, log: Option<(&Arc<ExecutionLog>, usize)>) -> Running {
+        Running { _span: span, _reads: log.map(|(log, number)| Reader::begin(log, number)) }
     }
 }
 
@@ -105,7 +103,7 @@ impl<S> Filter<S> for OfSalsa {
 impl<S: Subscriber> Layer<S> for Reads {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         // Formatting a name may read as well.
-        if INSIDE.get() {
+        if is_unheard() {
             return;
         }
         let mut message = Message(String::new());
@@ -113,7 +111,7 @@ impl<S: Subscriber> Layer<S> for Reads {
         match event.metadata().target() {
             "salsa::function::execute" => {
                 if let Some(name) = message.0.strip_suffix(": executing query") {
-                    EXECUTING.set(Some(name.to_owned()));
+                    expect_query(name);
                 }
             }
             _ => {
@@ -143,14 +141,7 @@ impl Visit for Message {
 fn read(message: &str) -> Option<(&str, u64)> {
     let (name, rest) = message.strip_prefix("report_tracked_read(input=")?.split_once(", durability=")?;
     let (_, changed) = rest.split_once("changed_at=")?;
-    Some((name, number(changed)))
-}
-
-/// The number of a revision such as `R2`.
-pub(crate) fn number(revision: &str) -> u64 {
-    revision.chars().filter(char::is_ascii_digit).fold(0, |number, digit| {
-        number.saturating_mul(10).saturating_add(u64::from(digit.to_digit(10).unwrap_or_default()))
-    })
+    Some((name, revision_number(changed)))
 }
 
 #[cfg(test)]
