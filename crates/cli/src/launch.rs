@@ -5,131 +5,23 @@
 mod compare;
 mod elements;
 mod error;
+mod hex;
+mod record;
 #[cfg(test)]
 mod schema;
 mod texture;
 
 use crate::files::{input, output};
-use crate::tensor_map::TensorMap;
 pub use compare::Expectation;
 use compare::{Rule, Tolerance};
 pub use elements::Element;
-use elements::{Fill, Iota, Random};
 pub use error::RecordError;
+pub use hex::encode;
 use oriole_chip::texture::Opaque;
-use serde::Deserialize;
+use record::{Argument, Comparison, Contents, Record, Scalar};
 use serde::de::IgnoredAny;
-use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-/// A launch record as written.
-#[derive(Deserialize, Debug)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-struct Record {
-    /// For reports; the entry and the number of the record if left out.
-    name: Option<String>,
-    /// Path of the PTX file, relative to the record.
-    ptx: Option<PathBuf>,
-    /// The PTX itself.
-    ptx_text: Option<String>,
-    /// Name of the kernel.
-    entry: String,
-    /// Blocks of the grid.
-    grid: [u32; 3],
-    /// Threads of a block.
-    block: [u32; 3],
-    /// Blocks of a cluster; what the kernel's directives ask for if left out.
-    cluster: Option<[u32; 3]>,
-    /// Bytes of dynamic shared memory.
-    #[serde(default)]
-    shared_bytes: u32,
-    /// One for each parameter, in order.
-    args: Vec<Argument>,
-    /// Textures, samplers and surfaces of the module, by name.
-    #[serde(default)]
-    bind: BTreeMap<String, Argument>,
-    /// Expected contents of buffers and surfaces, by number of the argument.
-    #[serde(default)]
-    expect: BTreeMap<String, Contents>,
-    /// Type and tolerance of expectations in bytes, by number of the argument.
-    #[serde(default)]
-    compare: BTreeMap<String, Comparison>,
-    /// Free text for people; not read.
-    #[serde(default, rename = "comment")]
-    _comment: Option<String>,
-}
-
-#[derive(Deserialize, Debug)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum Argument {
-    /// A buffer in global memory, of which the kernel gets the address.
-    Buffer(Contents),
-    /// A value.
-    Scalar(Scalar),
-    /// The address of the buffer that is this earlier argument.
-    Alias(usize),
-    /// A tensor map of 128 bytes.
-    TensorMap(TensorMap),
-    /// A texture, of which the kernel gets the handle.
-    Texture(texture::Image),
-    /// A surface, of which the kernel gets the handle.
-    Surface(texture::Image),
-    /// A sampler, of which the kernel gets the handle.
-    Sampler(texture::Sampling),
-}
-
-/// The contents of a buffer, before a launch or after it: bytes, or elements of a type, one by one or by a rule.
-#[derive(Deserialize, Debug)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-struct Contents {
-    /// These bytes in the order of memory, two hexadecimal digits each.
-    bytes_hex: Option<String>,
-    /// The count of bytes, each of the value `fill`.
-    len: Option<u64>,
-    /// The type of the elements.
-    #[serde(rename = "type")]
-    element: Option<Element>,
-    /// The elements one by one.
-    #[cfg_attr(test, schemars(with = "Option<Vec<schema::Number>>"))]
-    values: Option<Vec<Json>>,
-    /// A byte with `len`; a value and a count with `type`.
-    #[cfg_attr(test, schemars(with = "Option<schema::ByteOrFill>"))]
-    fill: Option<Json>,
-    /// Numbers at equal distances.
-    iota: Option<Iota>,
-    /// Numbers that look random and are the same everywhere.
-    random: Option<Random>,
-    /// How far elements may be off, where something is expected.
-    tolerance: Option<Tolerance>,
-}
-
-#[derive(Deserialize, Debug)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-struct Scalar {
-    /// Its type.
-    #[serde(rename = "type")]
-    element: Element,
-    /// Its value.
-    #[cfg_attr(test, schemars(with = "schema::Number"))]
-    value: Json,
-}
-
-/// How a buffer of bytes is compared where bits may differ.
-#[derive(Deserialize, Debug)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-struct Comparison {
-    #[serde(rename = "type")]
-    element: Element,
-    ulp: Option<u64>,
-    abs: Option<f64>,
-    rel: Option<f64>,
-}
 
 /// A launch, resolved: texts read, bytes decoded.
 #[derive(Debug)]
@@ -182,9 +74,6 @@ pub enum Value {
     Object(Opaque),
 }
 
-/// Most bytes one buffer may have.
-const LARGEST_BUFFER: u64 = 1 << 32;
-
 /// Reads a file of launch records: one JSON object after the other.
 ///
 /// # Errors
@@ -235,57 +124,6 @@ fn without_place(error: &serde_json::Error) -> RecordError {
     RecordError::Json(message.strip_suffix(&place).map_or(message.clone(), str::to_owned))
 }
 
-impl Contents {
-    /// The bytes, or what is wrong, with its place.
-    fn bytes(&self, place: &str) -> Result<Vec<u8>, RecordError> {
-        let Contents { bytes_hex, len, element, values, fill, iota, random, tolerance: _ } = self;
-        let at = |field: &str| {
-            let place = format!("{place}.{field}");
-            move |error: RecordError| error.at(place)
-        };
-        match (element, bytes_hex, len, values, fill, iota, random) {
-            (None, Some(hex), None, None, None, None, None) => decode(hex).map_err(at("bytes_hex")),
-            (None, None, &Some(len), None, fill, None, None) => {
-                if len > LARGEST_BUFFER {
-                    return Err(at("len")(RecordError::LargeBuffer(len)));
-                }
-                let byte = match fill {
-                    None => 0,
-                    Some(value) => {
-                        value.as_u64().and_then(|value| u8::try_from(value).ok()).ok_or_else(|| {
-                            at("fill")(RecordError::Rule(
-                                "beside `len` it is a byte; beside `type`, a value and a count",
-                            ))
-                        })?
-                    }
-                };
-                Ok(vec![byte; len as usize])
-            }
-            (Some(element), None, None, Some(values), None, None, None) => {
-                let mut bytes = Vec::with_capacity(values.len() * element.bytes());
-                for (index, value) in values.iter().enumerate() {
-                    bytes.extend(element.encode(value).map_err(at(&format!("values[{index}]")))?);
-                }
-                Ok(bytes)
-            }
-            (Some(element), None, None, None, Some(fill), None, None) => {
-                let fill = Fill::deserialize(fill).map_err(|error| at("fill")(RecordError::Json(error.to_string())))?;
-                element.fill(&fill).map_err(at("fill"))
-            }
-            (Some(element), None, None, None, None, Some(iota), None) => {
-                element.iota(iota).map_err(at("iota"))
-            }
-            (Some(element), None, None, None, None, None, Some(random)) => {
-                element.random(random).map_err(at("random"))
-            }
-            _ => Err(RecordError::Rule(
-                "give `bytes_hex`, or `len` with `fill`, or `type` with one of `values`, `fill`, `iota` and `random`",
-            )
-            .at(place)),
-        }
-    }
-}
-
 fn resolve(record: Record, folder: &Path, index: usize) -> Result<Launch, RecordError> {
     let ptx = match (record.ptx, record.ptx_text) {
         (Some(_), Some(_)) => return Err(RecordError::Rule("give `ptx` or `ptx_text`, not both")),
@@ -306,7 +144,7 @@ fn resolve(record: Record, folder: &Path, index: usize) -> Result<Launch, Record
         arguments.push(value(number, argument, &arguments)?);
     }
     let bindings = record.bind.into_iter().map(|(name, object)| {
-        let object = texture::object(object).map_err(|error| error.at(format_args!("bind.{name}")))?;
+        let object = opaque(object).map_err(|error| error.at(format_args!("bind.{name}")))?;
         Ok((name, object))
     });
     let bindings = bindings.collect::<Result<_, RecordError>>()?;
@@ -366,8 +204,18 @@ fn value(number: usize, argument: Argument, before: &[Value]) -> Result<Value, R
             }
             _ => return Err(place("tensor_map.alias")(RecordError::NoBuffer(map.alias))),
         },
-        object => {
-            Value::Object(texture::object(object).map_err(|error| error.at(format_args!("args[{number}]")))?)
+        object => Value::Object(opaque(object).map_err(|error| error.at(format_args!("args[{number}]")))?),
+    })
+}
+
+/// The object of an argument that is neither a buffer nor a number.
+fn opaque(argument: Argument) -> Result<Opaque, RecordError> {
+    Ok(match argument {
+        Argument::Texture(image) => Opaque::Texture(texture::texture(image)?),
+        Argument::Surface(image) => Opaque::Surface(texture::texture(image)?),
+        Argument::Sampler(sampling) => Opaque::Sampler(texture::sampler(&sampling)?),
+        Argument::Buffer(_) | Argument::Scalar(_) | Argument::Alias(_) | Argument::TensorMap(_) => {
+            return Err(RecordError::Rule("only textures, samplers and surfaces are bound by name"));
         }
     })
 }
@@ -417,40 +265,4 @@ fn argument(key: &str, arguments: &[Value]) -> Result<usize, RecordError> {
     let holds = |value: &Value| matches!(value, Value::Buffer(_) | Value::Object(Opaque::Surface(_)));
     let number = key.parse::<usize>().ok().filter(|&number| arguments.get(number).is_some_and(holds));
     number.ok_or_else(|| RecordError::NoArgument(key.to_owned()))
-}
-
-fn decode(hex: &str) -> Result<Vec<u8>, RecordError> {
-    let digits = hex.as_bytes();
-    if !digits.len().is_multiple_of(2) {
-        return Err(RecordError::Rule("odd number of hex digits"));
-    }
-    let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
-    digits
-        .chunks_exact(2)
-        .map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?))
-        .collect::<Option<Vec<u8>>>()
-        .ok_or(RecordError::Rule("not a hex digit"))
-}
-
-/// Lower-case hex of bytes.
-pub fn encode(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        for digit in [byte >> 4, byte & 15] {
-            text.push(char::from_digit(u32::from(digit), 16).unwrap_or('0'));
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hex_round_trips_and_refuses_nonsense() {
-        assert_eq!(decode(&encode(&[0, 0x7f, 0xff])).unwrap(), [0, 0x7f, 0xff]);
-        assert!(decode("abc").is_err());
-        assert!(decode("zz").is_err());
-    }
 }

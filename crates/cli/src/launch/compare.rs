@@ -4,6 +4,7 @@
 
 use super::elements::Element;
 use super::error::RecordError;
+use super::hex::encode;
 use serde::Deserialize;
 
 /// How far an element may be from the expected one; any of the bounds suffices.
@@ -73,8 +74,8 @@ impl Expectation {
             let end = (word + 4).min(want.len());
             return Some(format!(
                 "argument {argument}: byte {at} differs: expected {} at {word}, found {}",
-                super::encode(&want[word..end]),
-                super::encode(&got[word..end])
+                encode(&want[word..end]),
+                encode(&got[word..end])
             ));
         };
         let pairs = want.chunks_exact(element.bytes()).zip(got.chunks_exact(element.bytes()));
@@ -87,7 +88,7 @@ impl Expectation {
         let (expected, found) = (shown(a), shown(b));
         // Two values that print alike, such as two NaNs, also show their bits.
         let bits = if expected == found {
-            format!(" (bits {} and {})", super::encode(a), super::encode(b))
+            format!(" (bits {} and {})", encode(a), encode(b))
         } else {
             String::new()
         };

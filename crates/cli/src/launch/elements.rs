@@ -3,7 +3,7 @@
 //! The one place that knows how a number of a record becomes bytes. The parent has the names of a record's
 //! fields; `compare` judges results.
 
-use super::error::RecordError;
+use super::error::{LARGEST_BUFFER, RecordError};
 use half::{bf16, f16};
 use serde::Deserialize;
 use serde_json::Value;
@@ -64,10 +64,10 @@ impl TryFrom<String> for Element {
     /// By name, with or without the dot that PTX writes before it.
     fn try_from(name: String) -> Result<Element, RecordError> {
         let plain = name.strip_prefix('.').unwrap_or(&name);
-        ELEMENTS
-            .into_iter()
-            .find(|element| element.name == plain)
-            .ok_or_else(|| RecordError::NoType(clipped(&name)))
+        ELEMENTS.into_iter().find(|element| element.name == plain).ok_or_else(|| {
+            let known = ELEMENTS.map(|element| element.name()).join(", ");
+            RecordError::NoType { name: clipped(&name), known }
+        })
     }
 }
 
@@ -253,7 +253,7 @@ pub struct Random {
 impl Element {
     /// The bytes of `count` elements, if they are not too many for a buffer.
     fn room(self, count: u64) -> Result<usize, RecordError> {
-        let bytes = count.checked_mul(self.bytes as u64).filter(|&bytes| bytes <= super::LARGEST_BUFFER);
+        let bytes = count.checked_mul(self.bytes as u64).filter(|&bytes| bytes <= LARGEST_BUFFER);
         let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok());
         bytes.ok_or(RecordError::LargeArray { count, name: self.name })
     }

@@ -2,11 +2,12 @@
 //!
 //! It is here so that every field of a record is refused in one form: the place, then the rule. It knows no value of a record.
 
-use super::LARGEST_BUFFER;
-use super::elements::ELEMENTS;
 use crate::files::FileError;
 use crate::tensor_map::MapError;
 use std::path::Path;
+
+/// Most bytes one buffer may have.
+pub(super) const LARGEST_BUFFER: u64 = 1 << 32;
 
 /// Why a launch record is wrong.
 #[derive(Debug, thiserror::Error)]
@@ -65,8 +66,13 @@ pub enum RecordError {
     #[error("{0} is no type to compare with a tolerance")]
     Exact(&'static str),
     /// No type has this name.
-    #[error("`{0}` is no type; there are {names}", names = ELEMENTS.map(|element| element.name()).join(", "))]
-    NoType(String),
+    #[error("`{name}` is no type; there are {known}")]
+    NoType {
+        /// The name as written.
+        name: String,
+        /// The names of all types.
+        known: String,
+    },
     /// A value that the type does not have.
     #[error("`{value}` is no value of type {name}")]
     Value {

@@ -3,8 +3,8 @@
 //! It is here, and in tests alone, so that the file in `docs` agrees with the parser. The parser says which
 //! fields go together: a schema that said it too would report errors less clearly.
 
-use super::Record;
 use super::elements::{ELEMENTS, Element, Fill};
+use super::record::Record;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 

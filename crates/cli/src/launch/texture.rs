@@ -1,7 +1,8 @@
 //! Textures, samplers and surfaces of a launch record.
 
-use super::{Argument, RecordError, decode};
-use oriole_chip::texture::{AddressMode, Element, Layout, Opaque, Sampler, Texture};
+use super::error::RecordError;
+use super::hex::decode;
+use oriole_chip::texture::{AddressMode, Element, Layout, Sampler, Texture};
 use serde::Deserialize;
 
 /// A texture or surface as written.
@@ -41,19 +42,8 @@ pub(super) struct Sampling {
     address: Vec<String>,
 }
 
-/// The object of an argument that is neither a buffer nor a number.
-pub(super) fn object(argument: Argument) -> Result<Opaque, RecordError> {
-    Ok(match argument {
-        Argument::Texture(image) => Opaque::Texture(texture(image)?),
-        Argument::Surface(image) => Opaque::Surface(texture(image)?),
-        Argument::Sampler(sampling) => Opaque::Sampler(sampler(&sampling)?),
-        Argument::Buffer(_) | Argument::Scalar(_) | Argument::Alias(_) | Argument::TensorMap(_) => {
-            return Err(RecordError::Rule("only textures, samplers and surfaces are bound by name"));
-        }
-    })
-}
-
-fn sampler(sampling: &Sampling) -> Result<Sampler, RecordError> {
+/// The sampler of a record.
+pub(super) fn sampler(sampling: &Sampling) -> Result<Sampler, RecordError> {
     let mode = |name: &String| {
         let found = AddressMode::ALL.iter().find(|row| row.0 == name).map(|row| row.1);
         found.ok_or_else(|| RecordError::NoMode(name.clone()))
@@ -69,7 +59,8 @@ fn sampler(sampling: &Sampling) -> Result<Sampler, RecordError> {
     Ok(Sampler { linear: sampling.linear, normalized: sampling.normalized, address })
 }
 
-fn texture(image: Image) -> Result<Texture, RecordError> {
+/// The texture or surface of a record.
+pub(super) fn texture(image: Image) -> Result<Texture, RecordError> {
     let element = Element::ALL.iter().find(|row| row.0 == image.element).map(|row| row.1);
     let element = element.ok_or_else(|| RecordError::NoComponent(image.element.clone()))?;
     if !(1..=3).contains(&image.size.len()) {

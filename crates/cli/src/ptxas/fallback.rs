@@ -1,5 +1,6 @@
 //! `--fallback PTXAS`: another ptxas is run for what Oriole does not support.
 
+use super::status::FAILED;
 use oriole_ptxas::{CommandLine, Log, Opt, Severity};
 use std::io::Write;
 use std::process::{Command, ExitCode, Stdio};
@@ -28,7 +29,7 @@ pub fn run(line: &CommandLine, standard: Option<&str>, log: &mut Log) -> Option<
         Ok(status) => {
             log.forget();
             let code = status.code().and_then(|code| u8::try_from(code).ok());
-            Some(ExitCode::from(code.unwrap_or(super::FAILED)))
+            Some(ExitCode::from(code.unwrap_or(FAILED)))
         }
         Err(error) => {
             log.say(Severity::Fatal, &format!("Fallback '{program}' could not be run: {error}"));

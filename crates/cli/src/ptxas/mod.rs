@@ -4,6 +4,7 @@
 mod compile;
 mod fallback;
 mod shadow;
+mod status;
 
 pub use shadow::init_shadow;
 
@@ -11,15 +12,13 @@ use crate::files::input;
 use crate::outcome::{Outcome, print};
 use compile::Ended;
 use oriole_ptxas::{Action, CommandLine, Compilation, Form, Input, Log, Opt, Request, Source};
+use status::FAILED;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 /// The name that is answered to, and how names begin that are.
 const NAME: &str = "ptxas";
-
-/// The exit status of whatever goes wrong.
-const FAILED: u8 = 255;
 
 /// A call as `ptxas`.
 pub struct Call {

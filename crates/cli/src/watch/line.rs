@@ -3,7 +3,7 @@
 //! A line stands for itself: it replaces the options of the command line, not those of the line before, so that a result
 //! depends on one line only.
 
-use super::Happening;
+use super::happening::Happening;
 use crate::arguments::WatchLine;
 use crate::session::{ArgumentError, tuned};
 use clap::Parser;

@@ -4,6 +4,7 @@
 //! watched files, `line` the meaning of a line of options. A path is looked at when it has been quiet for a
 //! moment; a file that is read half-written all the same gives diagnostics, and another event.
 
+mod happening;
 mod line;
 mod project;
 mod report;
@@ -13,6 +14,7 @@ use crate::arguments::Watch;
 use crate::files::output;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::session::{ArgumentError, threads, tuned};
+use happening::Happening;
 use line::Line;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use oriole_chip::Chip;
@@ -91,14 +93,6 @@ pub fn watch(arguments: &Watch) -> Outcome {
             changed.into_iter().filter_map(|path| Some((root_of(&path)?.folder.clone(), path))).collect();
         project.refresh(&changed);
     }
-}
-
-/// Something that the watch acts on.
-enum Happening {
-    /// An event of the file system.
-    Files(notify::Result<Event>),
-    /// A line of standard input.
-    Line(String),
 }
 
 /// Has events sent for a root.
