@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use oriole_store::{Cache, Key, Mode, Store};
+use oriole::program::{Cache, Key, Mode, Store};
 
 use crate::arguments::CacheArguments;
 use crate::files::output::{TEMPORARY, is_temporary};
@@ -221,7 +221,7 @@ impl Store for Disk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oriole_store::{KeyBuilder, frame};
+    use oriole::program::{KeyBuilder, frame};
 
     fn key(number: u32) -> Key {
         KeyBuilder::new("test", "").with(&number).finish()

@@ -8,14 +8,13 @@ use crate::hazards;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::progress;
 use crate::render;
-use crate::session::{self, ArgumentError, once, options, threads_for};
-use oriole::opened::Opened;
+use crate::session::{self, ArgumentError, options, threads_for};
+use oriole::program::{Lacking, Opened, Progress};
 use oriole_chip::Chip;
 use oriole_diagnostics::{Diagnostic, counted};
 use oriole_explore::{resource_document, resource_report};
 use oriole_options::Linking;
 use oriole_options::Options;
-use oriole_queries::{Lacking, Progress};
 use std::path::Path;
 
 /// Runs `oriole compile`.
@@ -52,15 +51,12 @@ pub fn compile(arguments: &Compile) -> Outcome {
     };
     // A report needs results that a compile would drop otherwise.
     let keep = arguments.verbose || arguments.json;
-    let session = once(&text, chip, &options, keep, cache.clone());
+    let session = Opened::stored(&text, chip, &options, keep, cache.clone());
     let jobs = jobs(arguments.jobs, &session);
-    let compile = |progress: &Progress| {
-        oriole_queries::compile_watched(&session.db, session.file, session.config, jobs, progress)
-    };
+    let compile = |progress: &Progress| session.compile_watched(jobs, progress);
     // A program that reads JSON wants nothing else, wherever it is.
     let mut compiled =
         if arguments.json { compile(&Progress::default()) } else { progress::watched(text.len(), compile) };
-    compiled.diagnostics.splice(0..0, session.replaced.clone());
     if let Some(cubin) = compiled.cubin.as_deref().filter(|_| arguments.check) {
         let found = hazards::diagnostics(&session, &text, cubin);
         if !found.is_empty() {
@@ -101,8 +97,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
 
 /// How many threads a compile gets.
 pub fn jobs(asked: Option<usize>, session: &Opened) -> usize {
-    let (db, file) = (&session.db, session.file);
-    threads_for(asked, oriole_queries::files::code_units(db, file).len(), file.text(db).len())
+    threads_for(asked, session.functions(), session.bytes())
 }
 
 /// Runs `oriole check`.
@@ -120,12 +115,11 @@ pub fn check(arguments: &Check) -> Outcome {
         return check_for_codegen(arguments.message_format, &path, &text, chip);
     }
     let session = Opened::looking(&text, chip, &Options::default());
-    let Opened { db, file, config, .. } = &session;
     let diagnostics = match chip {
-        None => oriole_queries::diagnostics(db, *file),
+        None => session.diagnostics(),
         Some(_) => {
-            let mut found = oriole_queries::diagnostics_for(db, *file, *config);
-            found.extend(oriole_queries::stand_in_diagnostic(db, *file, *config));
+            let mut found = session.diagnostics_for_chip();
+            found.extend(session.stand_in());
             found
         }
     };
@@ -139,8 +133,7 @@ pub fn check(arguments: &Check) -> Outcome {
 /// Checks a text and compiles it for its errors alone: every form that the chip or the back end lacks, each kind once.
 fn check_for_codegen(format: MessageFormat, path: &str, text: &str, chip: Option<Chip>) -> Outcome {
     let session = Opened::looking(text, chip, &Options::default());
-    let (db, file, config) = (&session.db, session.file, session.config);
-    let (diagnostics, lacking) = oriole_queries::lacking(db, file, config, jobs(None, &session));
+    let (diagnostics, lacking) = session.lacking(jobs(None, &session));
     match format {
         MessageFormat::Human => {
             render::to_terminal(path, text, &diagnostics);
@@ -148,7 +141,7 @@ fn check_for_codegen(format: MessageFormat, path: &str, text: &str, chip: Option
             render::to_terminal(path, text, &first);
             if !lacking.is_empty() {
                 let places: u32 = lacking.iter().map(|lacking| lacking.places).sum();
-                let chip = oriole_queries::configuration::chip_info(db, config);
+                let chip = session.chip();
                 eprintln!(
                     "{path}: {} cannot be compiled for {chip}, in {}",
                     counted(lacking.len(), "thing"),
@@ -198,7 +191,7 @@ fn parse_only(arguments: &Compile, number: &str) -> Outcome {
         Err(message) => return failed(message),
     };
     let session = Opened::looking(&text, Some(chip), &Options::default());
-    let diagnostics = oriole_queries::diagnostics_for(&session.db, session.file, session.config);
+    let diagnostics = session.diagnostics_for_chip();
     render::to_terminal(&input::shown(&arguments.input), &text, &diagnostics);
     verdict(&diagnostics)
 }
@@ -227,8 +220,8 @@ pub fn cubin_of(
     chip: Option<Chip>,
     options: &Options,
 ) -> Result<triomphe::Arc<Vec<u8>>, CompileError> {
-    let session = once(text, chip, options, false, None);
-    let compiled = oriole_queries::compile(&session.db, session.file, session.config, 1);
+    let session = Opened::stored(text, chip, options, false, None);
+    let compiled = session.compile(1);
     compiled.cubin.ok_or_else(|| {
         let first = compiled.diagnostics.iter().find(|diagnostic| diagnostic.is_error());
         CompileError {

@@ -12,11 +12,10 @@ use crate::render;
 use crate::session::options;
 use crate::view::in_words;
 use clap::Parser;
-use oriole::opened::Opened;
+use oriole::program::{Opened, Progress};
 use oriole_chip::Chip;
 use oriole_explore::{Code, Comparison, Manner, Side, comparison_json, comparison_page, comparison_text};
 use oriole_ide::demangle::{self, Unclear};
-use oriole_queries::{Progress, view};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
@@ -171,16 +170,14 @@ fn side(
     };
     let (chip, options) = options(target).map_err(misused)?;
     let session = Opened::looking(&text, chip.or(beside), &options);
-    let (db, file, config) = (&session.db, session.file, session.config);
     let jobs = jobs(arguments.jobs, &session);
-    let compile = |progress: &Progress| oriole_queries::compile_watched(db, file, config, jobs, progress);
-    let mut compiled =
+    let compile = |progress: &Progress| session.compile_watched(jobs, progress);
+    let compiled =
         if arguments.json { compile(&Progress::default()) } else { progress::watched(text.len(), compile) };
-    compiled.diagnostics.splice(0..0, session.replaced.clone());
     render::to_terminal(&shown, &text, &compiled.diagnostics);
     let Some(cubin) = compiled.cubin else { return Err(Outcome::Failed) };
     let code = Code::read(&cubin).map_err(|message| failed(format!("{shown}: {message}")))?;
-    let spills = view::resources(db, file, config).into_iter();
+    let spills = session.resources().into_iter();
     Ok(Side {
         label: format!("{shown} {}", in_words(target, &options)),
         code,

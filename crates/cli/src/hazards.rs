@@ -1,10 +1,9 @@
 //! `--check`: the static check of the code that was just made, by tables and rules that the compiler has no part in.
 
 use crate::names;
-use oriole::opened::Opened;
+use oriole::program::Opened;
 use oriole_cubin::Cubin;
 use oriole_diagnostics::{Code, Diagnostic, Span};
-use oriole_queries::files;
 
 /// The errors of the code of a compiled text: one for each hazard, at the name of the kernel or the function.
 pub fn diagnostics(session: &Opened, text: &str, cubin: &[u8]) -> Vec<Diagnostic> {
@@ -15,10 +14,8 @@ pub fn diagnostics(session: &Opened, text: &str, cubin: &[u8]) -> Vec<Diagnostic
             return vec![Diagnostic::new(Code::InternalError, Span::default(), message)];
         }
     };
-    let units = files::code_units(&session.db, session.file);
     let place = |name: &str| {
-        let unit = units.iter().find(|unit| **unit.name(&session.db) == *name)?;
-        let start = unit.start(&session.db) as usize;
+        let start = session.start_of(name)? as usize;
         let at = start + word(text.get(start..)?, name)?;
         Some(Span::new(at as u32, name.len() as u32))
     };
@@ -67,8 +64,7 @@ pub fn none(cubin: &Cubin) -> Result<(), HazardError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{diagnostics, none};
-    use crate::session::once;
+    use super::{Opened, diagnostics, none};
     use oriole_diagnostics::Code;
     use oriole_options::Options;
 
@@ -102,8 +98,8 @@ mod tests {
 
     #[test]
     fn hazards_are_errors_at_the_name_of_the_kernel() {
-        let session = once(TEXT, None, &Options::default(), true, None);
-        let compiled = oriole_queries::compile(&session.db, session.file, session.config, 1);
+        let session = Opened::stored(TEXT, None, &Options::default(), true, None);
+        let compiled = session.compile(1);
         let right = compiled.cubin.expect("it compiles");
         assert_eq!(diagnostics(&session, TEXT, &right), []);
         assert_eq!(none(&oriole_cubin::read(&right).expect("a cubin")), Ok(()));

@@ -6,14 +6,11 @@ use crate::files::input;
 use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::render;
-use crate::session::{ArgumentError, options, options_without_code};
-use oriole::opened::Opened;
+use crate::session::{self, ArgumentError, options, options_without_code};
+use oriole::program::Opened;
 use oriole_chip::Chip;
 use oriole_diagnostics::{Code, Diagnostic};
-use oriole_explore::{Layout, PhaseView, Wins, write_selection};
-use oriole_inputs::{Config, Database, FunctionUnit};
-use oriole_options::Options;
-use oriole_queries::{Failed, view};
+use oriole_explore::{Function, Layout, PhaseView, Wins, write_selection};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -34,7 +31,7 @@ fn functions(
     only: Option<&str>,
     target: &Target,
     shows: Shows,
-    shown: impl for<'db> Fn(&'db Opened, FunctionUnit<'db>, &mut String) -> Result<(), Failed>,
+    shown: impl Fn(&Function<'_>, &mut String) -> Result<(), Vec<Diagnostic>>,
 ) -> Outcome {
     let read = match shows {
         Shows::Code => options(target),
@@ -49,29 +46,29 @@ fn functions(
         Err(message) => return failed(message),
     };
     let session = Opened::looking(&text, chip, &options);
-    let (db, name) = (&session.db, input::shown(path));
-    let mut diagnostics = oriole_queries::diagnostics_for(db, session.file, session.config);
-    diagnostics.extend(oriole_queries::stand_in_diagnostic(db, session.file, session.config));
+    let name = input::shown(path);
+    let mut diagnostics = session.diagnostics_for_chip();
+    diagnostics.extend(session.stand_in());
     if shows == Shows::Code {
-        diagnostics.extend(oriole_queries::encoding_diagnostic(db, session.config));
+        diagnostics.extend(session.no_encoding());
     }
     if diagnostics.iter().any(Diagnostic::is_error) {
         render::to_terminal(&name, &text, &diagnostics);
         return Outcome::Failed;
     }
-    let mut units: Vec<FunctionUnit<'_>> = oriole_queries::files::code_units(db, session.file);
+    let mut functions = session::compiled(&session).functions();
     if let Some(only) = only {
-        let known: Vec<&str> = units.iter().map(|unit| &**unit.name(db)).collect();
+        let known: Vec<&str> = functions.iter().map(Function::name).collect();
         match names::one_of("function", &known, only) {
-            Ok(one) => units.retain(|unit| &**unit.name(db) == one),
+            Ok(one) => functions.retain(|function| function.name() == one),
             Err(message) => return misused(format!("{name}: {message}")),
         }
     }
     let mut out = String::new();
     let mut failures = Vec::new();
-    for unit in units {
-        if let Err(failure) = shown(&session, unit, &mut out) {
-            failures.extend(view::diagnostics(db, unit, &failure));
+    for function in functions {
+        if let Err(found) = shown(&function, &mut out) {
+            failures.extend(found);
         }
     }
     diagnostics.retain(|diagnostic| diagnostic.code == Code::StandIn);
@@ -96,9 +93,8 @@ pub fn ori(arguments: &Ori) -> Outcome {
         return failed(format!("[{}] {reason}", Code::PhaseNotAvailable));
     }
     let only = arguments.function.as_deref();
-    functions(&arguments.input, only, &arguments.target, Shows::NoCode, |session, unit, text| {
-        let name = names::shown(unit.name(&session.db));
-        phase.write(&session.db, unit, session.config, name, layout, text)
+    functions(&arguments.input, only, &arguments.target, Shows::NoCode, |function, text| {
+        phase.write(function, layout, text)
     })
 }
 
@@ -106,12 +102,11 @@ pub fn ori(arguments: &Ori) -> Outcome {
 pub fn isel(arguments: &Isel) -> Outcome {
     let wins = RefCell::new(Wins::default());
     let only = arguments.function.as_deref();
-    let outcome = functions(&arguments.input, only, &arguments.target, Shows::Code, |session, unit, text| {
-        let (db, config) = (&session.db, session.config);
+    let outcome = functions(&arguments.input, only, &arguments.target, Shows::Code, |function, text| {
         if arguments.count {
-            return wins.borrow_mut().add(db, unit, config);
+            return wins.borrow_mut().add(function);
         }
-        write_selection(db, unit, config, &names::shown(unit.name(db)), arguments.explain, text)
+        write_selection(function, arguments.explain, text)
     });
     print(&wins.into_inner().to_string());
     outcome
@@ -129,17 +124,10 @@ pub fn latency(arguments: &Latency) -> Outcome {
     if let Some(warning) = oriole_explore::stand_in_warning(chip) {
         eprintln!("warning[{}]: {}", warning.code, warning.message);
     }
-    let db = Database::default();
-    let config = Config::create(&db, chip, &Options::default());
-    let model = match view::latencies(&db, config) {
-        Ok(model) => model,
-        Err(reason) => return failed(reason),
-    };
-    let forms = match view::forms(&db, config) {
-        Ok(forms) => forms,
-        Err(reason) => return failed(reason),
-    };
-    print(&oriole_explore::latencies(model.0, forms.0, arguments.guesses))
+    match oriole_explore::latencies(chip, arguments.guesses) {
+        Ok(table) => print(&table),
+        Err(reason) => failed(reason),
+    }
 }
 
 /// The distances that the code of some files depends on, the most frequent first, and how many of them are guesses.

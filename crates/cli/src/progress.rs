@@ -7,7 +7,7 @@
 use crate::names;
 use crate::render;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use oriole_queries::Progress;
+use oriole::program::Progress;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 

@@ -1,17 +1,14 @@
-//! The options of a command line, and the database that they ask for.
+//! The options of a command line, and how many threads a command may use.
 //!
 //! It is here so that every command reads chip and options in the same way. Nothing is compiled or printed here.
 
 use crate::arguments::{Target, Tuning};
 use crate::names;
-use oriole::opened::Opened;
+use oriole::program::Opened;
 use oriole_chip::{Chip, ChipError};
 use oriole_diagnostics::Code;
 use oriole_explore::Compiled;
-use oriole_inputs::Database;
 use oriole_options::{DebugOptions, KnobError, Options};
-use oriole_store::Cache;
-use std::sync::Arc;
 
 /// An argument that is wrong.
 #[derive(Debug, thiserror::Error)]
@@ -87,21 +84,6 @@ pub fn tuned(target: &Tuning) -> Result<Options, ArgumentError> {
         options.switch_on(switch)?;
     }
     Ok(options)
-}
-
-/// Opens a text for a command that compiles it once; with `keep` the results of inner stages are kept.
-pub fn once(
-    text: &str,
-    chip: Option<Chip>,
-    options: &Options,
-    keep: bool,
-    cache: Option<Arc<Cache>>,
-) -> Opened {
-    let mut db = if keep { Database::default() } else { Database::once() };
-    if let Some(cache) = cache {
-        db = db.cached(cache);
-    }
-    Opened::within(db, text, chip, options)
 }
 
 /// An opened text, for a report.

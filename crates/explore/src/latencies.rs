@@ -7,7 +7,10 @@ use std::fmt::Write as _;
 
 use oriole_chip::Chip;
 use oriole_diagnostics::{Diagnostic, Span};
+use oriole_inputs::{Config, Database};
 use oriole_latency::{Model, Unit};
+use oriole_options::Options;
+use oriole_queries::{Failed, view};
 use oriole_sass::form::Table;
 use oriole_sass::{Mods, Op};
 
@@ -16,8 +19,20 @@ pub fn stand_in_warning(chip: Chip) -> Option<Diagnostic> {
     oriole_hir::stand_in(chip, Span::default())
 }
 
-/// The table: a line for each opcode that the chip has, and one for each pair; with `guesses` only the pairs that are guesses.
-pub fn latencies(model: &Model, forms: &Table, guesses: bool) -> String {
+/// The table of a chip: a line for each opcode that the chip has, and one for each pair; with `guesses` only the pairs that
+/// are guesses.
+///
+/// # Errors
+/// There is no table for the chip.
+pub fn latencies(chip: Chip, guesses: bool) -> Result<String, Failed> {
+    let db = Database::default();
+    let config = Config::create(&db, chip, &Options::default());
+    let model = view::latencies(&db, config)?;
+    let forms = view::forms(&db, config)?;
+    Ok(table(model.0, forms.0, guesses))
+}
+
+fn table(model: &Model, forms: &Table, guesses: bool) -> String {
     let mut text = String::new();
     if !guesses {
         for &op in Op::all().iter().filter(|&&op| !forms.forms_of(op).is_empty()) {

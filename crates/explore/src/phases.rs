@@ -5,10 +5,11 @@
 
 use std::fmt::Write as _;
 
-use oriole_inputs::{Config, Database, FunctionUnit};
+use oriole_diagnostics::Diagnostic;
 use oriole_pipeline::{Phase, Work};
 use oriole_queries::{Failed, view};
 
+use crate::compiled::Function;
 use crate::ori_graph::ori_dot;
 
 /// How Ori is laid out.
@@ -43,20 +44,23 @@ impl PhaseView {
         reason.map(|reason| reason.to_string())
     }
 
-    /// Writes a function after the phase, under a name for readers.
+    /// Writes a function after the phase, under its name for readers.
     ///
     /// # Errors
-    /// The function does not compile so far.
-    pub fn write<'db>(
+    /// The function does not compile so far: the reasons, unless the diagnostics of the file say them.
+    pub fn write(
         self,
-        db: &'db Database,
-        unit: FunctionUnit<'db>,
-        config: Config,
-        mut name: String,
+        function: &Function<'_>,
         layout: Layout,
         text: &mut String,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), Vec<Diagnostic>> {
+        self.written(function, layout, text).map_err(|failed| function.diagnosed(&failed))
+    }
+
+    fn written(self, function: &Function<'_>, layout: Layout, text: &mut String) -> Result<(), Failed> {
         let PhaseView(phase) = self;
+        let &Function { db, unit, config, .. } = function;
+        let mut name = function.shown();
         if let Work::By(_) = phase.work {
             let _ = write!(name, ": {} is {}", phase.name, phase.state());
         }

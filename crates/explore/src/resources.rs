@@ -6,8 +6,7 @@
 
 use oriole_chip::{Limiter, Occupancy};
 use oriole_cubin::read::Kernel;
-use oriole_ide::demangle;
-use oriole_inputs::{Config, Database, FunctionUnit, SourceFile};
+use oriole_inputs::FunctionUnit;
 use oriole_pipeline::ASSUMED_THREADS;
 use oriole_queries::{configuration, files, functions, view};
 use oriole_syntax::UnitKind;
@@ -15,25 +14,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 use crate::code::Code;
-
-/// A file that was compiled.
-#[derive(Clone, Copy)]
-pub struct Compiled<'a> {
-    /// The database.
-    pub db: &'a Database,
-    /// The file.
-    pub file: SourceFile,
-    /// The configuration.
-    pub config: Config,
-    /// Whether names of sources are shown in addition to those of symbols.
-    pub demangle: bool,
-}
-
-impl Compiled<'_> {
-    fn shown(&self, name: &str) -> String {
-        if self.demangle { demangle::with_source(name) } else { name.to_owned() }
-    }
-}
+use crate::compiled::Compiled;
 
 /// The report of a file that was compiled to these bytes.
 pub fn resource_report(compiled: &Compiled<'_>, cubin: &[u8]) -> String {

@@ -5,27 +5,31 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
-use oriole_inputs::{Config, Database, FunctionUnit};
+use oriole_diagnostics::Diagnostic;
 use oriole_pipeline::{Decision, Explained};
 use oriole_queries::{Failed, configuration, functions, view};
 use oriole_sass::Style;
 
-/// Writes the machine instructions of a function under a name for readers, block by block; with `explain` with the decisions of passes before them, and for each
-/// instruction the rows of its operation.
+use crate::compiled::Function;
+
+/// Writes the machine instructions of a function under its name for readers, block by block; with `explain` with the
+/// decisions of passes before them, and for each instruction the rows of its operation.
 ///
 /// # Errors
-/// The function does not compile so far.
-pub fn write_selection<'db>(
-    db: &'db Database,
-    unit: FunctionUnit<'db>,
-    config: Config,
-    name: &str,
+/// The function does not compile so far: the reasons, unless the diagnostics of the file say them.
+pub fn write_selection(
+    function: &Function<'_>,
     explain: bool,
     text: &mut String,
-) -> Result<(), Failed> {
+) -> Result<(), Vec<Diagnostic>> {
+    written(function, explain, text).map_err(|failed| function.diagnosed(&failed))
+}
+
+fn written(function: &Function<'_>, explain: bool, text: &mut String) -> Result<(), Failed> {
+    let &Function { db, unit, config, .. } = function;
     let chip = configuration::chip_info(db, config);
     let machine = functions::selected(db, unit, config).as_ref().map_err(Clone::clone)?;
-    let _ = writeln!(text, "// {name}");
+    let _ = writeln!(text, "// {}", function.shown());
     let mut reasons = None;
     if explain {
         reasons = Some(view::explained(db, unit, config)?);
@@ -85,13 +89,13 @@ impl Wins {
     /// Adds those of a function.
     ///
     /// # Errors
-    /// The function does not compile so far.
-    pub fn add<'db>(
-        &mut self,
-        db: &'db Database,
-        unit: FunctionUnit<'db>,
-        config: Config,
-    ) -> Result<(), Failed> {
+    /// The function does not compile so far: the reasons, unless the diagnostics of the file say them.
+    pub fn add(&mut self, function: &Function<'_>) -> Result<(), Vec<Diagnostic>> {
+        self.added(function).map_err(|failed| function.diagnosed(&failed))
+    }
+
+    fn added(&mut self, function: &Function<'_>) -> Result<(), Failed> {
+        let &Function { db, unit, config, .. } = function;
         functions::selected(db, unit, config).as_ref().map_err(Clone::clone)?;
         for explained in view::explained(db, unit, config)?.iter().flatten() {
             if let Some(winner) = explained.winner() {

@@ -68,9 +68,9 @@
 //! text, statistics of a kernel and the reasons for them.
 
 mod cubin;
-#[doc(hidden)]
-pub mod opened;
 mod options;
+#[doc(hidden)]
+pub mod program;
 pub mod ptxas;
 mod report;
 mod session;
@@ -85,7 +85,7 @@ pub use oriole_queries::view::Resources;
 pub use report::{Diagnostic, Report, Style, rendered};
 pub use session::{Cancelled, Canceller, FileId, Session, Snapshot};
 
-use opened::Opened;
+use program::Opened;
 
 /// Compiles a text. The bytes depend on the text and the options alone, not on the number of threads.
 ///
@@ -93,20 +93,18 @@ use opened::Opened;
 /// The errors of the text, or features that the compiler does not support. Warnings of a text that compiles are in
 /// [`Cubin::warnings`].
 pub fn compile(text: &str, options: &Options) -> Result<Cubin, Report> {
-    let Opened { db, file, config, replaced } = Opened::once(text, options.chip, &options.compiler);
-    let mut compiled = oriole_queries::compile(&db, file, config, options.threads.get());
-    compiled.diagnostics.splice(0..0, replaced);
-    let resources = oriole_queries::view::resources(&db, file, config);
-    cubin::of(text, compiled, resources)
+    let opened = Opened::once(text, options.chip, &options.compiler);
+    let compiled = opened.compile(options.threads.get());
+    cubin::of(text, compiled, opened.resources())
 }
 
 /// Checks a text against the language, and for the chip of the options if they name one; nothing is compiled. The
 /// report may have no errors.
 pub fn check(text: &str, options: &Options) -> Report {
-    let Opened { db, file, config, .. } = Opened::once(text, options.chip, &options.compiler);
+    let opened = Opened::once(text, options.chip, &options.compiler);
     let found = match options.chip {
-        Some(_) => oriole_queries::diagnostics_for(&db, file, config),
-        None => oriole_queries::diagnostics(&db, file),
+        Some(_) => opened.diagnostics_for_chip(),
+        None => opened.diagnostics(),
     };
     Report::new(text, found)
 }

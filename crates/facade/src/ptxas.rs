@@ -12,7 +12,7 @@ use oriole_ptxas::{
 use oriole_queries::{files, view};
 
 use crate::Cancelled;
-use crate::opened::Opened;
+use crate::program::Opened;
 
 pub use oriole_queries::Compiled;
 

@@ -4,7 +4,7 @@
 
 use crate::lists::{self, Listed};
 use clap::Args;
-use oriole_store::Mode;
+use oriole::program::Mode;
 use std::path::PathBuf;
 
 /// Options of every command that compiles.

@@ -127,7 +127,7 @@ fn inputs(line: &CommandLine, log: &mut Log) -> Option<Vec<Input>> {
 
 /// The version names the very build: callers put the text into the keys of their caches.
 fn version(program: &str) -> String {
-    let build = format!("{}.{}", env!("CARGO_PKG_VERSION"), oriole_queries::BUILD);
+    let build = format!("{}.{}", env!("CARGO_PKG_VERSION"), oriole::program::BUILD);
     oriole_ptxas::version(program, &build)
 }
 

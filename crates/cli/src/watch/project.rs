@@ -9,13 +9,10 @@ use crate::files::{FileError, input};
 use crate::outcome::print;
 use crate::render;
 use crate::watch::line::Line;
-use crate::watch::report::{Ran, explain};
-use oriole::opened::looked_at;
+use crate::watch::report::{explain, summary};
+use oriole::program::{Cache, Extent, Ran, Text, Texts};
 use oriole_chip::Chip;
 use oriole_diagnostics::counted;
-use oriole_inputs::{Config, Database, Extent, SourceFile};
-use oriole_options::{Linking, Options};
-use oriole_store::Cache;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,11 +20,9 @@ use std::time::Instant;
 
 /// The watched files, compiled.
 pub struct Project {
-    db: Database,
-    /// The chips and options to compile with.
-    line: Line,
-    /// By chip, and by whether a whole program is made or a part to be linked.
-    configs: BTreeMap<(Chip, bool), Config>,
+    texts: Texts,
+    /// The chips to compile for; empty if each file's own target counts.
+    chips: Vec<Chip>,
     files: BTreeMap<PathBuf, Watched>,
     threads: usize,
     out: Option<PathBuf>,
@@ -37,8 +32,8 @@ pub struct Project {
 
 /// A file that was seen.
 struct Watched {
-    /// Kept when the file goes away: inputs are never freed, and it may come back.
-    input: SourceFile,
+    /// Kept when the file goes away: it may come back.
+    text: Text,
     /// The folder that its place counts from.
     root: PathBuf,
     /// Whether it is there.
@@ -47,17 +42,10 @@ struct Watched {
     compiled: bool,
 }
 
-/// The options for a whole program, or for a part to be linked.
-fn linked_as(options: &Options, is_whole: bool) -> Options {
-    let mut options = options.clone();
-    options.linking = if is_whole { Linking::Whole } else { Linking::Relocatable };
-    options
-}
-
 /// A text that is to be compiled.
 struct Change<'a> {
-    input: SourceFile,
-    text: &'a str,
+    text: Text,
+    contents: &'a str,
     /// Whether it is said what ran and why.
     explained: bool,
     threads: usize,
@@ -66,12 +54,10 @@ struct Change<'a> {
 impl Project {
     /// A project without files.
     pub fn new(line: Line, cache: Arc<Cache>, threads: usize, arguments: &Watch) -> Project {
-        let db = Database::with_log().cached(cache);
         Project {
-            // Stages are worth their memory only where options change.
-            db: if arguments.interactive { db } else { db.without_stages() },
-            line,
-            configs: BTreeMap::new(),
+            // Options change on lines of standard input only.
+            texts: Texts::new(line.options, cache, arguments.interactive),
+            chips: line.chips,
             files: BTreeMap::new(),
             threads,
             out: arguments.out.clone(),
@@ -81,18 +67,16 @@ impl Project {
 
     /// Compiles every file with other chips and options. Results with the ones before are kept.
     pub fn retune(&mut self, line: Line) {
-        for (&(_, is_whole), config) in &self.configs {
-            config.update(&mut self.db, &linked_as(&line.options, is_whole));
-        }
-        self.line = line;
+        self.texts.set_options(line.options);
+        self.chips = line.chips;
         let there = |(path, file): (&PathBuf, &Watched)| {
-            file.there.then(|| (path.clone(), file.root.clone(), file.input))
+            file.there.then(|| (path.clone(), file.root.clone(), file.text))
         };
         let files: Vec<_> = self.files.iter().filter_map(there).collect();
-        for (path, root, input) in files {
+        for (path, root, text) in files {
             let name = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
-            let text = input.text(&self.db).clone();
-            let change = Change { input, text: &text, explained: false, threads: self.threads };
+            let contents = self.texts.contents(text);
+            let change = Change { text, contents: &contents, explained: false, threads: self.threads };
             self.compile(&root, &path, &name, change);
         }
     }
@@ -120,64 +104,61 @@ impl Project {
             if let Some(file) = self.files.get_mut(path).filter(|file| file.there) {
                 file.there = false;
                 file.compiled = false;
-                file.input.update(&mut self.db, "");
+                self.texts.clear(file.text);
                 print(&format!("{name}: gone; its cubins stay\n"));
             }
             return;
         }
-        let text = match input::text(path) {
-            Ok(text) => Arc::new(text),
+        let contents = match input::text(path) {
+            Ok(contents) => Arc::new(contents),
             Err(message) => {
                 eprintln!("error: {message}");
                 print(&format!("{name}: cannot be read; what was written before stays\n"));
                 return;
             }
         };
-        let (input, explained, extent) = match self.files.get_mut(path) {
+        let (text, explained, extent) = match self.files.get_mut(path) {
             Some(file) => {
-                let extent = file.input.replace(&mut self.db, &text);
+                let extent = self.texts.replace(file.text, &contents);
                 let known = std::mem::replace(&mut file.there, true);
                 let compiled = std::mem::replace(&mut file.compiled, true);
                 if known && compiled && extent == Extent::Nothing {
                     return;
                 }
-                (file.input, compiled, extent)
+                (file.text, compiled, extent)
             }
             None => {
-                let input = SourceFile::open(&self.db, &text);
+                let text = self.texts.open(&contents);
                 let root = root.to_owned();
-                self.files.insert(path.to_owned(), Watched { input, root, there: true, compiled: true });
-                (input, false, Extent::More)
+                self.files.insert(path.to_owned(), Watched { text, root, there: true, compiled: true });
+                (text, false, Extent::More)
             }
         };
         // Threads would have nothing to do where one function is compiled.
         let threads = if explained && extent == Extent::Kernel { 1 } else { self.threads };
-        self.compile(root, path, &name, Change { input, text: &text, explained, threads });
+        self.compile(root, path, &name, Change { text, contents: &contents, explained, threads });
     }
 
     fn compile(&mut self, root: &Path, path: &Path, name: &str, change: Change<'_>) {
-        let Change { input, text, explained, threads } = change;
-        let chips = match self.line.chips.as_slice() {
-            [] => vec![oriole_queries::target_chip(&self.db, input)],
+        let Change { text, contents, explained, threads } = change;
+        let chips = match self.chips.as_slice() {
+            [] => vec![self.texts.target(text)],
             chips => chips.to_vec(),
         };
         let mut shown = None;
         let mut before: Option<Ran> = None;
         for &chip in &chips {
             let start = Instant::now();
-            let options = looked_at(&self.db, input, text, &self.line.options);
-            let key = (chip, options.linking == Linking::Whole);
-            let config = *self.configs.entry(key).or_insert_with(|| Config::create(&self.db, chip, &options));
-            let mut compiled = oriole_queries::compile(&self.db, input, config, threads);
-            if self.line.chips.is_empty() {
-                compiled.diagnostics.splice(0..0, oriole_queries::replaced_target(&self.db, input));
+            let mut compiled = self.texts.compile(text, chip, threads);
+            if self.chips.is_empty() {
+                compiled.diagnostics.splice(0..0, self.texts.replaced_target(text));
             }
             // Diagnostics that are the same for every chip are printed once.
             if shown.as_ref() != Some(&compiled.diagnostics) {
-                render::to_terminal(&path.display().to_string(), text, &compiled.diagnostics);
+                render::to_terminal(&path.display().to_string(), contents, &compiled.diagnostics);
                 shown = Some(compiled.diagnostics);
             }
-            let ran = Ran::new(self.db.log().map(|log| log.take()).unwrap_or_default(), before.as_ref());
+            let ran = self.texts.ran(before.as_ref());
             let milliseconds = start.elapsed().as_secs_f64() * 1e3;
             let failed = compiled.cubin.is_none();
             let result = match compiled.cubin {
@@ -185,7 +166,7 @@ impl Project {
                 Some(cubin) => self.write(path, &self.output(root, path, chip, chips.len()), cubin),
             };
             // The errors may have been known; that is no news.
-            let summary = if failed && ran.is_whole() { String::new() } else { ran.summary() + "; " };
+            let summary = if failed && ran.whole { String::new() } else { summary(&ran) + "; " };
             print(&format!("{name} [{chip}]: {summary}{result}; {milliseconds:.1} ms\n"));
             if explained {
                 print(&explain(&ran, failed));
