@@ -7,7 +7,7 @@ use std::time::Duration;
 /// The head of a module.
 const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
-/// A kernel whose body begins in line 6, behind the registers.
+/// A kernel whose body begins in line 6, after the registers.
 fn body(lines: &str) -> Vec<u8> {
     let registers = ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<4>; .reg .b64 %d<4>; .reg .f32 %f<4>;";
     format!("{HEAD}.visible .entry k(.param .u64 p) {{\n{registers}\n{lines}\nret;\n}}\n").into_bytes()
@@ -58,7 +58,7 @@ fn broken_input_is_told_apart() {
         let path = folder.path().join(format!("{name}.ptx"));
         std::fs::write(&path, bytes).expect("a temporary file");
         let path = text(&path);
-        // What only a compile can refuse, a check need not.
+        // A check need not refuse code that only a compile can refuse.
         let commands: &[&str] = if code.starts_with("oriole::") || *code == "limit::size" {
             &["compile"]
         } else {

@@ -1,4 +1,4 @@
-//! `oriole check --for-codegen`: what of a file cannot be compiled for a chip, told at once and once.
+//! `oriole check --for-codegen`: all of a file that cannot be compiled for a chip, reported together, each kind once.
 
 use crate::support::{data, oriole, scratch, text};
 use expect_test::expect;
@@ -71,7 +71,7 @@ fn what_cannot_be_compiled_is_told_at_once() {
     assert_eq!(crate::support::names(folder.path()), ["k.ptx"]);
 }
 
-/// What compiles is right in silence; what the language or the chip refuses is said as `check` and `compile` say it.
+/// Code that compiles gives no output; refusals of the language or the chip are those of `check` and `compile`.
 #[test]
 fn what_can_be_compiled_is_right() {
     let reduce = text(&data("kernels").join("reduce.ptx"));

@@ -216,7 +216,7 @@ fn vectors_on_other_chips() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A function of the driver, which has to be told where to return to.
+/// A function of the driver, which takes its return address as an argument.
 const EXTERNAL: &str = ".version 7.8
 .target sm_70
 .address_size 64
@@ -260,7 +260,7 @@ fn differences_of_bits() {
     }
 }
 
-/// Where a chip cannot name a place in the code, the distance from `LEPC` to behind the call is added to its own address.
+/// Where a chip cannot name a place in the code, the distance from `LEPC` to the end of the call is added to its own address.
 #[test]
 fn external_calls_are_told_where_to_return() {
     let folder = scratch();
@@ -288,7 +288,7 @@ fn external_calls_are_told_where_to_return() {
     }
 }
 
-/// A kernel with this many parameters of 8 bytes behind the first, each its own number: it reads the last one by name and
+/// A kernel with this many parameters of 8 bytes after the first, each its own number: it reads the last one by name and
 /// through its generic address, and asks of three addresses whether they are of parameters: the last one's, the end of the
 /// last one, and one in global memory.
 fn many_parameters(chip: &str, count: usize) -> Value {
@@ -412,7 +412,7 @@ fn tiles() -> [String; 3] {
     [factors, words(0), words(1)].map(|bytes| hexadecimal(&bytes))
 }
 
-/// Hexadecimal digits of 256 singles.
+/// Hexadecimal digits of 256 f32 values.
 const WORDS_OF_SINGLES: usize = 256 * 4 * 2;
 
 #[test]
@@ -554,7 +554,7 @@ const MARKED: &str = ".version 7.0
 }
 ";
 
-/// What the code of other compilers has on the oldest chips for no known reason: a shuffle at each entry, which the
+/// Instructions that the code of other compilers has on the oldest chips for no known reason: a shuffle at each entry, which the
 /// container names, and an instruction without effect in front of each barrier. Nothing is on a uniform datapath, and
 /// what these chips lack is made of other operations.
 #[test]

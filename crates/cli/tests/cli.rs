@@ -32,7 +32,7 @@ fn write(folder: &Path, name: &str, bytes: impl AsRef<[u8]>) -> String {
     text(&path)
 }
 
-/// `-v` tells of each kernel what it needs, what its schedule hides, and which units its blocks keep busy.
+/// `-v` reports of each kernel its resources, what its schedule hides, and which units its blocks keep busy.
 #[test]
 fn a_verbose_compile_reports_the_schedule() {
     let folder = scratch();
@@ -106,7 +106,7 @@ fn a_verbose_compile_counts_what_is_there() {
     assert!(run.err.lines().any(|line| spilled(&line)), "{}", run.err);
 }
 
-/// `--json` tells the same as one document, also of a file that does not compile.
+/// `--json` reports the same as one document, also of a file that does not compile.
 #[test]
 fn a_compile_as_json_is_one_document() {
     let folder = scratch();
@@ -166,7 +166,7 @@ fn the_target_of_the_file_is_followed() {
     assert!(run.status == Some(1) && run.err.contains("target::"), "{}", run.err);
 }
 
-/// What a command takes can be asked of it, without a file.
+/// A command lists the values of an option without a file.
 #[test]
 fn what_can_be_chosen_is_listed() {
     for (arguments, part) in [
@@ -228,7 +228,7 @@ fn names_of_sources_stand_behind_those_of_symbols() {
     }
 }
 
-/// The phases that report print the profile of the function; one behind allocation knows its registers.
+/// The phases that report print the profile of the function; one after allocation knows its registers.
 #[test]
 fn report_phases_print_a_profile() {
     let input = text(&data("kernels").join("reduce.ptx"));
@@ -489,7 +489,7 @@ fn diagnostics_have_a_code_and_a_place() {
     assert!(page.out.starts_with("ptx::unknown-name\n"), "{}", page.out);
 }
 
-/// A failed compile neither leaves a file nor touches the one that was there; a good one leaves nothing beside it.
+/// A failed compile neither leaves a file nor touches the one that was there; a good one leaves nothing next to it.
 #[test]
 fn files_are_written_whole_or_not_at_all() {
     let folder = scratch();
@@ -654,7 +654,7 @@ fn phases_that_are_not_there_are_refused() {
                 assert!(run.err.contains(phase.name) && run.out.is_empty(), "{}", run.err);
                 refused += 1;
             }
-            // Phases behind allocation leave machine code, which this command does not print.
+            // Phases after allocation leave machine code, which this command does not print.
             _ if phase.leaves_ori().is_err() && !matches!(phase.work, Work::Profile) => {
                 assert_eq!(run.status, Some(1), "{}: {}", phase.name, run.err);
                 assert!(!run.err.is_empty(), "{}", phase.name);
@@ -750,7 +750,7 @@ fn every_command_has_a_page_of_the_manual() {
     assert_eq!(oriole(&["man", &file]).status, Some(1));
 }
 
-/// What a shell completes are the commands and their arguments; bash, where it is there, reads it without an error.
+/// A shell completes the commands and their arguments; bash, where it is there, reads it without an error.
 #[test]
 fn shells_complete_command_lines() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

@@ -1,4 +1,4 @@
-//! What programs that call ptxas look for in what it says, each by its own regular expression, in what Oriole says in its place.
+//! The texts that programs which call ptxas look for, each by its own regular expression, in the messages of Oriole.
 //!
 //! `test-data/clients/contracts.txt` has them, and what they catch; its first lines say how it is written. Programs that can be
 //! installed are run themselves, by the scripts in `tools/clients`.
@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What an expression catches: its groups, or, without any, that it is found.
+/// The match of an expression: its groups, or, without any, that it is found.
 fn caught(expression: &str, text: &str) -> String {
     let expression = Regex::new(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
     let Some(found) = expression.captures(text) else { return "nothing".to_owned() };

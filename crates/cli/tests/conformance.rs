@@ -1,4 +1,4 @@
-//! What kernels compute, on both machines: single instructions, small programs, and the project's own kernels, at the
+//! Results of kernels, in the interpreter and the simulator: single instructions, small programs, and the project's own kernels, at the
 //! ends of the optimization levels and with clever parts turned off one at a time.
 
 use crate::judge::{Vector, vectors};
@@ -6,7 +6,7 @@ use crate::support::{data, files, oriole, say, scratch, text};
 use serde_json::Value;
 use std::path::Path;
 
-/// Both machines, the second at both ends of the levels.
+/// The interpreter, and the simulator at both ends of the levels.
 const MACHINES: [&[&str]; 3] = [&["--on", "interp"], &["--on", "sim", "-O0"], &["--on", "sim", "-O3"]];
 
 /// Clever parts of the compiler, each of which may be turned off alone, and a budget of registers that makes spills.
@@ -21,7 +21,7 @@ const WITHOUT: [&[&str]; 8] = [
     &["--on", "sim", "--maxrregcount", "24"],
 ];
 
-/// A kernel with an instruction that needs more registers than the budget is refused, and told so; with more it must be right.
+/// A kernel with an instruction that needs more registers than the budget is refused with that reason; with more it must be right.
 pub fn is_too_large(line: &str) -> bool {
     line.contains("limit::insufficient-registers") && line.contains("and 24 are all that it may have")
 }
@@ -95,7 +95,7 @@ fn tensor_memory_on_both_machines() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A kernel of the project's with one thing changed, run on both machines: what they print.
+/// A kernel of the project's with one thing changed, run in the interpreter and the simulator: their output.
 fn changed(name: &str, [from, to]: [&str; 2], change: impl Fn(&mut Value)) -> Vec<String> {
     let (folder, kernels) = (scratch(), data("kernels"));
     let record = std::fs::read_to_string(kernels.join(format!("{name}.json"))).expect("a launch record");
@@ -116,7 +116,7 @@ fn changed(name: &str, [from, to]: [&str; 2], change: impl Fn(&mut Value)) -> Ve
     MACHINES.iter().map(run).collect()
 }
 
-/// What a GPU ends with an illegal instruction is a fault on both machines.
+/// A program that a GPU ends with an illegal instruction is a fault in the interpreter and the simulator.
 #[test]
 fn boxes_that_a_gpu_refuses_are_refused() {
     let check = |name: &str, edit: [&str; 2], change: &dyn Fn(&mut Value), told: &str| {
@@ -148,7 +148,7 @@ fn reductions_of_tensors_are_those_of_the_manual() {
         let to = format!("shared::cta.{operation}.");
         changed("reduce_line_and", ["shared::cta.and.", &to], |record| {
             record["args"][2]["tensor_map"]["type"] = kind.into();
-            // Two elements of the box lie in the tensor, and the widest in the memory there is.
+            // Two elements of the box are in the tensor, and the widest in the memory there is.
             record["args"][2]["tensor_map"]["dims"] = serde_json::json!([50]);
             record["args"][2]["tensor_map"]["box"] = serde_json::json!([32]);
         })
@@ -193,7 +193,7 @@ fn reductions_of_tensors_are_those_of_the_manual() {
     }
 }
 
-/// A fetch reads zeros from texels that lie otherwise than it takes for granted.
+/// A fetch reads zeros from texels with another layout than it takes for granted.
 #[test]
 fn texels_are_read_where_they_lie() {
     let zeros = |answer: &str, argument: usize, words: usize| {
@@ -214,7 +214,7 @@ fn texels_are_read_where_they_lie() {
     }
 }
 
-/// A depth of 96 is of one chip, in both machines.
+/// A depth of 96 is of one chip, in the interpreter and the simulator.
 #[test]
 fn a_depth_of_96_is_of_the_chip_that_has_it() {
     let folder = scratch();
@@ -235,7 +235,7 @@ fn a_depth_of_96_is_of_the_chip_that_has_it() {
     }
 }
 
-/// What Blackwell has beside tensor memory.
+/// Instructions of Blackwell other than those of tensor memory.
 #[test]
 fn blackwell_on_both_machines() {
     let folder = scratch();
@@ -244,7 +244,7 @@ fn blackwell_on_both_machines() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What PTX 9.1 to 9.5 added.
+/// Instructions that PTX 9.1 to 9.5 added.
 #[test]
 fn newest_on_both_machines() {
     let folder = scratch();
@@ -253,7 +253,7 @@ fn newest_on_both_machines() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Both machines, the second at every level.
+/// The interpreter, and the simulator at every level.
 const LEVELS: [&[&str]; 5] = [
     &["--on", "interp"],
     &["--on", "sim", "-O0"],
@@ -288,7 +288,7 @@ fn answers(vectors: &[Vector], launches: &Path, options: &[&str]) -> Vec<String>
     answers_of(vectors, 1, launches, options).remove(0)
 }
 
-/// The same for so many rounds of the vectors one after the other, each with other texts; what is wrong in each.
+/// The same for `rounds` rounds of the vectors one after the other, each with other texts; what is wrong in each.
 pub fn answers_of(vectors: &[Vector], rounds: usize, launches: &Path, options: &[&str]) -> Vec<Vec<String>> {
     let launches = text(launches);
     let mut arguments = vec!["run", &launches, "--json"];
@@ -340,7 +340,7 @@ fn vectors_on_both_machines() {
     vectors_on(&MACHINES);
 }
 
-/// What the machine computes approximately may come out otherwise within its error; results must allow for that.
+/// Approximate results of the machine may differ within their error; results must allow for that.
 #[test]
 fn vectors_on_a_perturbed_machine() {
     vectors_on(&[&["--on", "sim", "--perturb", "1"], &["--on", "sim", "--perturb", "9001"]]);

@@ -1,4 +1,4 @@
-//! What the container tells of shared memory on the chips whose system keeps a part of it: sections and symbols.
+//! Shared memory in the container on the chips whose system keeps a part of it: sections and symbols.
 
 use crate::oracle::{ask, recorded_tools};
 use crate::support::{compile, oriole, read_cubin, scratch, text};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 const CHIPS: [&str; 4] = ["sm_100", "sm_103", "sm_110", "sm_120"];
 
-/// A kernel that writes shared memory at this address: `s`, an array; `at`, a register beside an array that nothing names; `dead`, the
+/// A kernel that writes shared memory at this address: `s`, an array; `at`, a register next to an array that nothing names; `dead`, the
 /// same where an instruction without effect names it.
 fn kernel(chip: &str, address: &str) -> String {
     let (variable, address, dead) = match address {
@@ -62,7 +62,7 @@ fn compiled(folder: &Path, chip: &str, address: &str, form: &str) -> Cubin {
     read_cubin(&output)
 }
 
-/// Where the system's part of shared memory ends, and what that takes, if the file tells it.
+/// Where the system's part of shared memory ends, and what that takes, if the file records it.
 fn end_of_the_system(cubin: &Cubin) -> Option<(u64, u64)> {
     let cap = cubin.symbols.iter().find(|symbol| symbol.name == ".nv.reservedSmem.cap");
     cap.map(|cap| (cap.value, cap.size))
@@ -72,7 +72,7 @@ fn end_of_the_system(cubin: &Cubin) -> Option<(u64, u64)> {
 const ENDS: [(&str, &str); 3] =
     [("-O3", "-O3"), ("--compile-only", "-c"), ("--extensible-whole-program", "-ewp")];
 
-/// Where the source names shared memory, the end of the system's part is told, and the relocations that an address in the code was one
+/// Where the source names shared memory, the end of the system's part is recorded, and the relocations that an address in the code was one
 /// of have left their section.
 #[test]
 fn the_end_of_the_systems_shared_memory_is_told() {

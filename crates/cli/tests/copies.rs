@@ -1,10 +1,10 @@
-//! Programs that do not wait for their copies: the bytes may be right on both machines, which copy at once, but the run is
+//! Programs that do not wait for their copies: the bytes may be right, since interpreter and simulator copy at once, but the run is
 //! not.
 
 use crate::support::{data, oriole, scratch, text};
 use serde_json::Value;
 
-/// Runs a kernel of the repository with changed text on both machines, and tells how it went in the simulator: what is wrong
+/// Runs a kernel of the repository with changed text in the interpreter and the simulator, and says how it went in the simulator: what is wrong
 /// with the run, and else that it is right. Where one machine finds a rule broken the other one does too; they run warps in
 /// orders of their own, so that it may be the other side of the race, or that a thread runs so far ahead that a phase is
 /// missed.
@@ -29,7 +29,7 @@ fn run(name: &str, change: impl Fn(String) -> String) -> String {
 const RULES: [&str; 4] =
     ["without a fence for that", "may not have written", "may not have read", "may still use"];
 
-/// What is told of a run in which threads were so far ahead that an object missed a phase.
+/// The messages about a run in which threads were so far ahead that an object missed a phase.
 const MISSED: [&str; 3] =
     ["that has not ended waits", "arrivals at an mbarrier that waits for", "changed while a product"];
 
@@ -55,7 +55,7 @@ fn run_on(machine: &str, name: &str, change: &impl Fn(String) -> String) -> Stri
     }
 }
 
-/// The text without what lies between two marks, from this kernel on.
+/// The text without the part between two marks, from this kernel on.
 fn without(ptx: &str, kernel: &str, from: &str, to: &str) -> String {
     let start = ptx.find(kernel).expect("the kernel");
     let begin = start + ptx[start..].find(from).expect("where it begins");
@@ -92,7 +92,7 @@ fn copies_that_nobody_waits_for_are_found() {
 
 #[test]
 fn tiles_in_use_are_not_copied_over() {
-    // The tile is loaded once more, with the same bytes, behind the meeting of those that read it, or before.
+    // The tile is loaded once more, with the same bytes, after the barrier of its readers, or before.
     let copy = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [g], 144, [full];";
     let again = |behind: bool| {
         run("bulk_stencil", |ptx| {

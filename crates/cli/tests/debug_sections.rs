@@ -1,4 +1,4 @@
-//! What a debugger reads of a module that was compiled for it, by a reader of DWARF that knows nothing of Oriole: where variables
+//! The debug sections of a module that was compiled for a debugger, read by a reader of DWARF that knows nothing of Oriole: where variables
 //! are, and which code scopes are. `shapes.cu` is the source of the module, and NVIDIA's compiler made its PTX.
 
 use crate::oracle::{WALKS, ask, tools};
@@ -83,7 +83,7 @@ impl Listing<'_> {
                         let place = self.place(expression, unit.encoding());
                         let _ = write!(self.text, ": {place}");
                     }
-                    // Registers are told of no place without code, and which are without is for each compiler.
+                    // A list leaves out the places without code, and which places those are differs between compilers.
                     Some(_) if !self.with_code => self.text.push_str(": a list"),
                     Some(list) => {
                         let mut list =
@@ -153,7 +153,7 @@ fn listed(arguments: &[&str], with_code: bool, expected: &Expect) {
     expected.assert_eq(&Listing::of(&read_cubin(&output), with_code));
 }
 
-/// What a linker completes of the sections of relocatable files, and that it then has what a whole program has.
+/// The fields that a linker completes in the sections of relocatable files; the result has the contents of a whole program.
 #[test]
 #[ignore = "needs ORIOLE_ORACLE, a folder with nvlink"]
 fn linked_files_have_what_whole_programs_have() {
@@ -192,7 +192,7 @@ fn variables_and_scopes_are_those_of_the_reference() {
     }
 }
 
-/// What a debug section names and cannot have is said with its place, and the value is zero; the code is as it was.
+/// A name that a debug section cannot use is reported with its place, and the value is zero; the code is as it was.
 #[test]
 fn what_has_no_place_is_said() {
     let folder = scratch();
@@ -256,7 +256,7 @@ fn what_has_no_place_is_said() {
     assert!(read_cubin(&output).section(".debug_info").is_none());
 }
 
-/// What a function's tables say of registers: place, register of the PTX, which 32 bits of it, number of its type.
+/// Registers in a function's tables: place, register of the PTX, which 32 bits of it, number of its type.
 fn registers(cubin: &Cubin, function: &str) -> Vec<(String, std::ops::Range<u32>, String, u32, u8)> {
     let data = |name: &str| cubin.section(name).expect(name).data.clone();
     let [places, types] = [".nv_debug_info_reg_sass", ".nv_debug_info_reg_type"].map(data);
@@ -287,7 +287,7 @@ fn registers(cubin: &Cubin, function: &str) -> Vec<(String, std::ops::Range<u32>
     found
 }
 
-/// Where registers of the PTX are in a function; values that are only given another name are told, too.
+/// Where registers of the PTX are in a function; values that only get another name are recorded, too.
 #[test]
 fn registers_of_the_source_are_told() {
     let folder = scratch();
@@ -496,7 +496,7 @@ fn unoptimized_code_follows_the_source() {
         walks.cu:41: MOV IADD3 MOV RET.REL.NODEC BRA"#]].assert_eq(&opcodes_by_line(&cubin));
 }
 
-/// What nothing reads.
+/// Values that nothing reads.
 const UNREAD: &str = r#".version 8.0
 .target sm_90
 .address_size 64
@@ -600,7 +600,7 @@ both:
     .file 1 "copies.cu"
 "#;
 
-/// What something reads has code at level 0, and so has each jump, even if nothing moves.
+/// A value that something reads has code at level 0, and so has each jump, even if nothing moves.
 #[test]
 fn statements_of_unoptimized_code_have_code() {
     let folder = scratch();

@@ -1,4 +1,4 @@
-//! Modules for debuggers: which sections they have at level 0, and what their kernels are told of the functions that they
+//! Debug builds: their sections at level 0, and what their kernels record of the functions that they
 //! reach. What they compute is asked with the project's other kernels.
 
 use crate::oracle::{ask, tools};
@@ -10,7 +10,7 @@ use std::path::Path;
 
 const CHIPS: [&str; 5] = ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"];
 
-/// What the file has for each kernel and function: code, attributes, constants and shared memory.
+/// The sections for each kernel and function: code, attributes, constants and shared memory.
 fn sections(cubin: &Cubin) -> BTreeSet<&str> {
     let wanted = [".text.", ".nv.info.", ".nv.constant", ".nv.shared.", ".nv_debug.shared", ".nv.global"];
     let names = cubin.sections.iter().map(|section| section.name.as_str());
@@ -18,7 +18,7 @@ fn sections(cubin: &Cubin) -> BTreeSet<&str> {
     names.filter(wanted).collect()
 }
 
-/// Where shared memory is told to be: variables with their sections, and what the system keeps.
+/// Shared memory as recorded: variables with their sections, and what the system keeps.
 fn shared(cubin: &Cubin) -> BTreeSet<String> {
     let symbols = cubin.symbols.iter().filter(|symbol| symbol.kind != SECTION_SYMBOL);
     let told = symbols.filter_map(|symbol| {
@@ -33,7 +33,7 @@ fn shared(cubin: &Cubin) -> BTreeSet<String> {
 const SECTION_SYMBOL: u8 = 3;
 
 /// The parts of the call graph: calls, functions whose addresses are taken and their prototypes, calls through pointers with
-/// theirs, and who takes whose address.
+/// theirs, and which function takes whose address.
 fn call_graph(cubin: &Cubin) -> Vec<BTreeSet<String>> {
     let data = |name: &str| &cubin.section(name).expect(name).data;
     let symbol = |at: u32| cubin.symbols[at as usize].name.clone();
@@ -86,7 +86,7 @@ fn waits_at_exits(cubin: &Path) -> BTreeMap<String, Vec<String>> {
     found
 }
 
-/// What linkers and debuggers are told of shared memory, of calls and of functions; it is true that kernels wait for errors.
+/// Records for linkers and debuggers about shared memory, calls and functions; and kernels wait for errors.
 #[test]
 fn shared_memory_and_calls_are_told() {
     let folder = scratch();
@@ -138,7 +138,7 @@ fn shared_memory_and_calls_are_told() {
     .assert_debug_eq(&(shared(&cubin), call_graph(&cubin), attributes(&cubin)));
 }
 
-/// Kernels with these bodies and shared variables of their own, behind declarations of the module.
+/// Kernels with these bodies and shared variables of their own, after declarations of the module.
 fn with_shared(declared: &str, kernels: &[(&str, &str, &str)]) -> String {
     let kernel = |(name, own, stored): &(&str, &str, &str)| {
         let stores = stored.split_whitespace().map(|name| format!("    st.shared.u32 [{name}], 7;\n"));
@@ -190,7 +190,7 @@ fn shared_layouts() -> Vec<(String, &'static str)> {
     ]
 }
 
-/// The layout that a file tells.
+/// The layout that a file records.
 fn shared_layout(cubin: &Cubin) -> String {
     let sections = cubin.sections.iter().filter_map(|section| {
         let name = section.name.strip_prefix(".nv.shared.");
@@ -348,7 +348,7 @@ fn functions_have_sections_of_their_own() {
             let tables = if kernel.name == "first" { 24 } else { 16 };
             assert_eq!(kernel.constant2.len(), tables, "{chip}: {}", kernel.name);
         }
-        // One place of the function's variable for both kernels, and the array of the launch behind all that its kernel has.
+        // One place of the function's variable for both kernels, and the array of the launch after all variables of its kernel.
         let symbol = |name: &str| cubin.symbols.iter().find(|symbol| symbol.name == name).expect(name);
         let start = symbol("of_module").value;
         assert_eq!(symbol("of_function").value, start + 64, "{chip}");
@@ -385,7 +385,7 @@ const EXACT: [(&str, &str); 9] = [
     ("singles_f64", "singles_f64_sqrt"),
 ];
 
-/// The kernels of a file as a module for debuggers of a chip.
+/// The kernels of a file as a debug build for a chip.
 fn for_debuggers(name: &str, chip: &str) -> String {
     let source = std::fs::read_to_string(data("kernels").join(format!("{name}.ptx"))).expect("a kernel");
     let version = if chip.starts_with("sm_1") { "9.0" } else { "8.0" };
@@ -459,7 +459,7 @@ fn names_of_the_library_are_taken() {
     );
 }
 
-/// What is optimized is for no debugger: functions stand in the text of their kernels.
+/// Optimized code is not for a debugger: functions stand in the text of their kernels.
 #[test]
 fn optimized_modules_have_sections_of_kernels_alone() {
     let folder = scratch();

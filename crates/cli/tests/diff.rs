@@ -1,4 +1,4 @@
-//! `oriole diff` as its users run it: which files may stand beside each other, what options say, how it ends.
+//! `oriole diff` as its users run it: which files may be compared, what options say, how it ends.
 
 use crate::support::{compile, data, files, finish, names, oriole, scratch, text};
 use serde_json::Value;
@@ -8,7 +8,7 @@ fn reduce() -> String {
     text(&data("kernels").join("reduce.ptx"))
 }
 
-/// PTX in two ways, PTX beside a cubin, cubin beside cubin: the same kernels, told as text, as JSON and as a page.
+/// PTX in two ways, PTX and a cubin, two cubins: the same kernels, as text, as JSON and as a page.
 #[test]
 fn ptx_and_cubins_are_compared() {
     let folder = scratch();
@@ -36,7 +36,7 @@ fn ptx_and_cubins_are_compared() {
     assert!(ptx["kernels"][0]["figures"]["spill_stores_bytes"] == serde_json::json!([0, 0]));
     assert!(cubins["kernels"][0]["figures"]["spill_stores_bytes"] == serde_json::json!([null, null]));
     assert_eq!(document(&[&reduce(), &fast])["same"], true);
-    // PTX beside a cubin is compiled for the cubin's chip.
+    // PTX that is compared with a cubin is compiled for the cubin's chip.
     let other = text(&folder.path().join("other.cubin"));
     compile(&data("kernels").join("reduce.ptx"), other.as_ref(), &["--arch", "sm_100"]).expect("it compiles");
     assert_eq!(document(&[&other, &reduce()])["same"], true);
@@ -50,7 +50,7 @@ fn ptx_and_cubins_are_compared() {
     assert!(std::fs::read_to_string(&page).expect("a page").contains("<h2>reduce_tree_i32</h2>"));
 }
 
-/// The exit status tells of differences only where it is asked to.
+/// The exit status reports differences only with `--exit-code`.
 #[test]
 fn how_a_comparison_ends() {
     let status =
@@ -60,7 +60,7 @@ fn how_a_comparison_ends() {
     assert_eq!(status(&["--exit-code", "--", "-O3"]), Some(0));
 }
 
-/// What cannot be compared is refused with its reason, and no file is written or overwritten.
+/// Files that cannot be compared are refused with its reason, and no file is written or overwritten.
 #[test]
 fn what_cannot_be_compared() {
     let folder = scratch();
@@ -145,7 +145,7 @@ fn instances_of_templates_are_found_by_their_names() {
             "{command:?}: {err}"
         );
     }
-    // What one side alone has is told as that; what neither has is not there, whatever else was asked for.
+    // A name that one side lacks is no error; a name that both lack is one, whatever other names are given.
     let other = text(&folder.path().join("other.ptx"));
     let fewer = INSTANCES.lines().filter(|line| !line.contains("scaleIf")).collect::<Vec<_>>().join("\n");
     std::fs::write(&other, fewer).expect("a temporary file");
@@ -155,7 +155,7 @@ fn instances_of_templates_are_found_by_their_names() {
     assert_eq!(done.status, Some(2), "{}", done.out);
 }
 
-/// Code of the reference is read like ours: each file of the repository's kernels beside what it makes of it.
+/// Code of ptxas is read like ours: each file of the repository's kernels, compared with ptxas's code for it.
 #[test]
 #[ignore = "needs ptxas: ORIOLE_ORACLE names the folder"]
 fn comparisons_with_the_reference() {
@@ -167,7 +167,7 @@ fn comparisons_with_the_reference() {
         let source = std::fs::read_to_string(&input).expect("a text");
         let target = source.lines().find_map(|line| line.strip_prefix(".target ")).expect("a target");
         let chip = target.split([',', ' ']).next().expect("a chip");
-        // What is for debuggers ptxas does not optimize.
+        // ptxas does not optimize debug builds.
         let level = if target.contains("debug") { "-O0" } else { "-O3" };
         let made = finish(Command::new(&ptxas).args(["-arch", chip, level, &text(&input), "-o", &cubin]));
         assert_eq!(made.status, Some(0), "{}: {}", input.display(), made.err);

@@ -1,7 +1,7 @@
 //! Families as chips: for which architecture a module is compiled, what the container of a family says, how much shared
 //! memory a block may declare, and that every command takes one.
 //!
-//! What holds for ptxas is in `test-data/ptxas/targets.txt` and in `FAMILIES`; tests that are ignored without it ask it.
+//! The verdicts of ptxas are in `test-data/ptxas/targets.txt` and in `FAMILIES`; tests that are ignored without it ask it.
 
 use crate::oracle::recorded_tools;
 use crate::ptxas::ours;
@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::process::Command;
 
-/// Number, the flags but for their low byte, which tells of the code of drivers, and the mask in `.nv.compat`; most of shared memory that a block of the family may declare,
+/// Number, the flags but for their low byte, which is about the code of drivers, and the mask in `.nv.compat`; most of shared memory that a block of the family may declare,
 /// and one of the chip with all of its own.
 const FAMILIES: [(u16, u32, u32, u32); 5] = [
     (100, 0x06_0064, 9, 0x38c00),
@@ -20,10 +20,10 @@ const FAMILIES: [(u16, u32, u32, u32); 5] = [
     (120, 0x06_0078, 0x50, 0x18c00),
     (121, 0x06_0079, 0, 0x18c00),
 ];
-/// What a block of a family and of a base chip may declare.
+/// Shared memory that a block of a family and of a base chip may declare, in bytes.
 const DECLARED: u32 = 0xc000;
 
-/// A kernel with so many bytes of static shared memory.
+/// A kernel with `bytes` bytes of static shared memory.
 fn sharing(target: &str, bytes: u32) -> String {
     format!(
         ".version 9.0\n.target {target}\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n  .shared .align 4 .b8 s[{bytes}];\n  \
@@ -57,7 +57,7 @@ impl Targets {
         targets
     }
 
-    /// What a program answers otherwise than the table.
+    /// The answers of a program that differ from the table.
     fn differences(&self, program: &Path, folder: &Path) -> Vec<String> {
         let differences = |(target, letters): &(String, String)| -> Vec<String> {
             let file = format!("{target}.ptx");
@@ -103,7 +103,7 @@ fn targets_are_compiled_for_the_architectures_that_ptxas_has() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What a container says of the chip: flags, whether it is for one chip alone, the mask of what it is compatible with.
+/// The marks of the chip in a container: flags, whether it is for one chip alone, the mask of what it is compatible with.
 fn marks(path: &Path) -> (u32, bool, u32) {
     let bytes = std::fs::read(path).expect("a cubin");
     let flags = u32::from_le_bytes(bytes[48..52].try_into().expect("four bytes"));
@@ -117,7 +117,7 @@ fn marks(path: &Path) -> (u32, bool, u32) {
     )
 }
 
-/// What the family, its base chip and the chip with all of its own should say.
+/// The marks of the family, its base chip and the chip with all of its own.
 fn expected(flags: u32, mask: u32) -> [(u32, bool, u32); 3] {
     [false, false, true].map(|accelerated| (flags, accelerated, mask))
 }
@@ -129,7 +129,7 @@ fn different(one: &Cubin, other: &Cubin) -> Vec<String> {
     pairs.filter(|(one, other)| one != other).map(|(one, _)| one.name.clone()).collect()
 }
 
-/// A family's container is that of its base chip but for the command line that it tells, and without `--arch` a module is
+/// A family's container is that of its base chip but for the command line in it, and without `--arch` a module is
 /// compiled for the very family that it names.
 #[test]
 fn containers_of_families_are_those_of_their_base_chips() {
@@ -178,7 +178,7 @@ fn ptxas_marks_families_as_their_base_chips() {
     }
 }
 
-/// What a program in ptxas's place says of the last number of bytes that fits and of the first that does not.
+/// The answers of a program called as ptxas to the last number of bytes that fits and to the first that does not.
 fn bounds(program: &Path, folder: &Path) -> Vec<String> {
     let mut wrong = Vec::new();
     for (number, .., accelerated) in FAMILIES {
@@ -240,8 +240,8 @@ fn ptxas_lets_blocks_of_families_declare_48_kib() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Modules with what a family promises, on each chip that takes them: products in tensor memory, singles as Blackwell has
-/// them beside tensor memory.
+/// Modules with what a family promises, on each chip that takes them: MMAs in tensor memory, and the f32
+/// instructions of Blackwell.
 #[test]
 fn modules_of_a_family_compute_the_same_on_its_chips() {
     let folder = scratch();

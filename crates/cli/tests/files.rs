@@ -110,7 +110,7 @@ fn a_file_with_the_same_bytes_is_only_touched() {
     assert_eq!(names(folder.path()), ["k.cubin", "k.ptx"]);
 }
 
-/// What an output leads to stays what it is: a link, a device, a FIFO, a file with its permissions.
+/// The target of an output keeps its kind: a link, a device, a FIFO, a file with its permissions.
 #[cfg(unix)]
 #[test]
 fn outputs_are_written_where_they_lead() {

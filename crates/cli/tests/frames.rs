@@ -1,4 +1,4 @@
-//! What a module for debuggers says of its frames: which registers each function keeps for its caller, and where it does.
+//! The frames of a debug build: which registers each function keeps for its caller, and where it does.
 
 use crate::oracle::{ask, recorded_tools};
 use crate::support::{compile, oriole, read_cubin, scratch, text};
@@ -174,7 +174,7 @@ NOTHING:
 }
 ";
 
-/// The functions as a module for debuggers of the chip.
+/// The functions as a debug build for the chip.
 fn module(chip: &str, functions: &str) -> String {
     let version = if chip.starts_with("sm_1") { "9.0" } else { "8.0" };
     let header = format!(".version {version}\n.target {chip}, debug\n.address_size 64\n");
@@ -255,7 +255,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// The bytes of the section, with the symbols of the functions whose frames it tells, in its order.
+/// The bytes of the section, with the symbols of the functions whose frames it describes, in its order.
 fn section(cubin: &Cubin) -> (&[u8], Vec<String>) {
     let section = cubin.sections.iter().find(|section| section.name == ".debug_frame").expect("frames");
     let mut named: Vec<(u64, String)> = section
@@ -269,7 +269,7 @@ fn section(cubin: &Cubin) -> (&[u8], Vec<String>) {
     (&section.data, named.into_iter().map(|(_, name)| name).collect())
 }
 
-/// Instructions that say something of one register each, where neighbours that are told the same are one.
+/// Instructions that say something of one register each, where neighbours with the same rule are one.
 #[derive(Default)]
 struct Told(Vec<(&'static str, &'static str, u64, u64)>);
 
@@ -335,7 +335,7 @@ fn common_text(cubin: &Cubin) -> String {
                 what @ (0x07 | 0x08) => {
                     let what = if what == 0x07 { "undefined" } else { "same" };
                     let (file, number) = body.register();
-                    // From R32 on what is told of eight registers is told of the next eight, too.
+                    // From R32 on the next eight registers have the rules of eight registers, too.
                     if file == "R" && number != 255 {
                         assert_eq!(general.len() as u64, number);
                         general.push(what);
@@ -354,7 +354,7 @@ fn common_text(cubin: &Cubin) -> String {
     listed
 }
 
-/// What callees keep, and what they do not: as the calling convention says, of every register of the chip.
+/// The registers that callees keep, and those that they do not: as the calling convention says, of every register of the chip.
 #[test]
 fn frames_tell_what_callees_keep() {
     let folder = scratch();
@@ -438,12 +438,12 @@ fn common_entries_of_frames_are_those_of_the_reference() {
     }
 }
 
-/// What is true of a frame from an address on.
+/// A rule about a frame from an address on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Rule {
-    /// It ends so many bytes behind what the register points to.
+    /// It ends this many bytes after the address in the register.
     Frame(u8, i64),
-    /// What the caller had in the register is that many bytes before its end.
+    /// The caller's value of the register is this many bytes before its end.
     Saved(u8, i64),
     /// It is in another register.
     Held(u8, u8),
@@ -502,7 +502,7 @@ fn code(cubin: &Path) -> BTreeMap<String, BTreeMap<u64, String>> {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Known {
-    /// What the caller had in the register.
+    /// The caller's value of the register.
     Caller(u8),
     Number(i64),
     Nothing,
@@ -607,7 +607,7 @@ impl Thread {
         None
     }
 
-    /// Whether what is told of the frame is true.
+    /// Whether the rules of the frame are true.
     fn check(&self, told: &[(u64, Rule)], at: u64, stack_pointer: i64) -> Result<(), String> {
         let before = || told.iter().take_while(|(from, _)| *from <= at).map(|&(_, rule)| rule);
         let frames = before().filter_map(|rule| match rule {
@@ -645,7 +645,7 @@ impl Thread {
 /// Visits of an instruction on different ways, at most.
 const VISITS: u32 = 6;
 
-/// Runs each function on all its ways, and at each instruction asks what the frame tells of the caller's registers. Gives the
+/// Runs each function on all its ways, and checks at each instruction the frame's rules for the caller's registers. Gives the
 /// number of instructions at which that was asked.
 fn unwound(path: &Path, chip: &str, stack_pointer: i64, but: Option<&str>) -> usize {
     let cubin = read_cubin(path);
@@ -709,7 +709,7 @@ fn listed_rows(rows: &[(u64, Rule)]) -> String {
     })
 }
 
-/// At each instruction of a function its frame tells where what the caller had in registers is: saved, moved, or where it was.
+/// At each instruction of a function its frame says where the caller's values of registers are: saved, moved, or where they were.
 #[test]
 fn frames_tell_where_callers_values_are() {
     let folder = scratch();
@@ -768,7 +768,7 @@ fn frames_tell_where_callers_values_are() {
     );
 }
 
-/// What a function takes from the stack while it runs moves neither its frame nor its variables.
+/// Memory that a function takes from the stack while it runs moves neither its frame nor its variables.
 #[test]
 fn frames_stay_where_functions_take_from_the_stack() {
     let folder = scratch();
@@ -813,7 +813,7 @@ fn frames_of_the_reference_tell_where_callers_values_are() {
     let functions = format!("{CALLS}{FRAMES}");
     for chip in CHIPS {
         theirs(folder.path(), chip, &functions, &[]);
-        // Of an aligned frame it does not tell where that is given back.
+        // For an aligned frame it has no rule at the place where that is given back.
         assert!(unwound(&folder.path().join("theirs.cubin"), chip, 0x10000, Some("aligned")) > 100, "{chip}");
     }
 }

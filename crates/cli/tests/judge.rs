@@ -17,12 +17,12 @@ pub struct Vector {
     lanes: usize,
     /// Registers of the body with their types.
     regs: serde_json::Map<String, serde_json::Value>,
-    /// What is loaded before the body.
+    /// Values that are loaded before the body.
     #[serde(rename = "in")]
     pub inputs: Vec<Input>,
     /// Lines of PTX.
     body: Vec<String>,
-    /// What is stored after it.
+    /// Values that are stored after it.
     pub out: Output,
     /// How it is judged.
     compare: Compare,
@@ -154,7 +154,7 @@ impl Vector {
         })
     }
 
-    /// What is wrong with an answer: the first element that is, or nothing.
+    /// The mistake in an answer: the first element that is, or nothing.
     pub fn judge(&self, got: &str) -> Option<String> {
         let (want, got) = (bytes(&self.out.bytes), bytes(got));
         if want.len() != got.len() {

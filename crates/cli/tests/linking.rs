@@ -115,7 +115,7 @@ fn file_type(path: &Path) -> [u8; 2] {
 /// The type of programs that a linker completes.
 const EXTENSIBLE: [u8; 2] = [0x00, 0xff];
 
-/// Its own functions stand behind each kernel as in a whole program; what other files define is named by relocations.
+/// Its own functions stand after each kernel as in a whole program; what other files define is named by relocations.
 #[test]
 fn extensible_programs_leave_open_what_others_define() {
     let folder = scratch();
@@ -211,7 +211,7 @@ fn pointers_to_kernels_are_descriptors_in_whole_programs() {
             let cubin = read_cubin(&output);
             let data = &cubin.section(".nv.global.init").expect("the pointer").relocations;
             assert_eq!(data[0].kind(), Some(RelocationKind::Descriptor64), "{chip}");
-            // The kernel is told as one whose address is taken.
+            // The kernel is recorded as one whose address is taken.
             let graph = &cubin.section(".nv.callgraph").expect("the graph").data;
             let child = cubin.symbols.iter().position(|symbol| symbol.name == "child").expect("the kernel");
             let pair = [(child as u32).to_le_bytes(), [0; 4]].concat();
@@ -240,7 +240,7 @@ const LAUNCHES: &str = "\
 }
 ";
 
-/// What a whole program tells of descriptors: what the loader puts into constant bank 4, and who takes whose address.
+/// Descriptors of a whole program: the words that the loader puts into constant bank 4, and which function takes whose address.
 fn told_of_descriptors(path: &Path) -> String {
     let cubin = read_cubin(path);
     let name = |at: usize| cubin.symbols[at].name.as_str();
@@ -315,7 +315,7 @@ fn slots_of_descriptors_are_those_of_the_reference() {
     }
 }
 
-/// What a file tells linkers, by names.
+/// Records of a file for linkers, by names.
 fn told(path: &Path) -> Vec<BTreeSet<String>> {
     let cubin = read_cubin(path);
     let name = |at: usize| cubin.symbols[at].name.clone();
@@ -382,7 +382,7 @@ fn extensible_programs_tell_what_those_of_the_reference_tell() {
             for ((own, reference), part) in own.iter().zip(&reference).zip(parts) {
                 // The reference reads constants of other files at the place of its own.
                 let own: BTreeSet<_> = own.iter().filter(|it| !it.contains(" weights R_")).cloned().collect();
-                // What ptxas adds for later chips is in no program of ours.
+                // Sections that ptxas adds for later chips are in no program of ours.
                 let of_ptxas = |it: &&String| it.contains(".merc.") || it.contains(".capmerc.");
                 let reference: BTreeSet<_> = reference.iter().filter(|it| !of_ptxas(it)).cloned().collect();
                 let missing: Vec<_> = reference.difference(&own).collect();
@@ -571,7 +571,7 @@ fn relocatable_files_have_line_tables() {
             assert!(listing.out.contains(place), "{chip}: {place}{}", listing.err);
         }
     }
-    // Without places in the text they are there if somebody asks for them.
+    // Without places in the text they are there if an option asks for them.
     for (options, has) in [(&["-c"][..], false), (&["-c", "--generate-line-info"], true)] {
         compile(&self::source("caller"), &output, options).unwrap_or_else(|message| panic!("{message}"));
         assert_eq!(read_cubin(&output).section(".nv_debug_line_sass").is_some(), has, "{options:?}");

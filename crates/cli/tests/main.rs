@@ -1,4 +1,4 @@
-//! Tests of the whole program as its users run it: conformance on both machines, the command line, broken input, and
+//! Tests of the whole program as its users run it: conformance in the interpreter and the simulator, the command line, broken input, and
 //! comparisons with the tools of the platform where they are there. One program, so that it is linked once.
 
 mod bad_input;

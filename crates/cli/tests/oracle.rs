@@ -26,7 +26,7 @@ fn tools_of(variable: &str) -> PathBuf {
     folder
 }
 
-/// What a tool prints about a file; it must not complain.
+/// The output of a tool about a file; it must not complain.
 pub fn ask(folder: &Path, tool: &str, arguments: &[&str]) -> String {
     // One tool calls another by its name.
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -146,7 +146,7 @@ fn random_programs_on_their_code() {
 /// Without and with optimization.
 const LEVELS: [&str; 2] = ["-O0", "-O3"];
 
-/// What the interpreter makes of tensor memory is what the reference's code makes of it.
+/// The interpreter's results with tensor memory are those of ptxas's code.
 #[test]
 #[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
 fn tensor_memory_on_their_code() {
@@ -162,7 +162,7 @@ fn tensor_memory_on_their_code() {
 #[test]
 #[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas, nvdisasm and cuobjdump"]
 fn blackwell_on_their_code() {
-    // The reference has instructions for stores beside the program that the table does not, and leaves some stores out.
+    // ptxas has instructions for asynchronous stores that the table does not have, and leaves some stores out.
     let wrong =
         on_their_code(&recorded_tools(), "blackwell", &LEVELS, &["stores_beside", "accesses_of_lines"], &[]);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -176,7 +176,7 @@ fn newest_on_their_code() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What goes wrong when the reference's code of a folder is looked at and run, but for some launches.
+/// The mistakes when ptxas's code of a folder is read and run, but for some launches.
 fn on_their_code(
     tools: &Path,
     name: &str,

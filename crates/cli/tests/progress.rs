@@ -1,4 +1,4 @@
-//! What a terminal shows of a compile that takes long, and that nothing else sees it.
+//! The progress of a compile that takes long: a terminal shows it, and nothing else does.
 
 use crate::support::{finish, scratch, text};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// A text of kernels with so many instructions.
+/// A text of kernels with this many instructions.
 fn long(instructions: usize) -> String {
     let mut text = String::from(".version 8.0\n.target sm_90\n.address_size 64\n");
     for kernel in 0..24 {
@@ -38,7 +38,7 @@ fn on_a_terminal(arguments: &[&str], variables: &[(&str, &str)]) -> (Option<i32>
         || std::fs::OpenOptions::new().read(true).write(true).open(Path::new(&name)).expect("a terminal");
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(open()).spawn().expect("the program");
-    // The terminal ends when nobody has it open any more.
+    // The terminal ends when no process has it open any more.
     drop(command);
     let mut shown = Vec::new();
     let mut terminal = std::fs::File::from(terminal);

@@ -1,7 +1,7 @@
-//! Oriole in ptxas's place: what a table of command lines gives, through our program and, where it is there, through ptxas;
-//! nvcc with our program behind it.
+//! Oriole as a drop-in replacement of ptxas: the answers to a table of command lines, by our program and, where it is there, through ptxas;
+//! nvcc that calls our program.
 //!
-//! A line of `test-data/ptxas/lines.txt` that begins with `>` is a command line, with `@name` for the text of a file. Behind it
+//! A line of `test-data/ptxas/lines.txt` that begins with `>` is a command line, with `@name` for the text of a file. After it
 //! come the exit status and the files that were made, and what is said: on standard error, or with `out:` before it the first
 //! line on standard output. A line that begins with `#` says why ptxas answers something else.
 //! `UPDATE_EXPECT=1` writes the table anew.
@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What may be in the folder after a call and was not before.
+/// Files that may be in the folder after a call and were not before.
 const MADE: [&str; 4] = ["elf.o", "out.o", "-", "same.ptx"];
 
 /// A command line, and what it gives.
@@ -77,7 +77,7 @@ pub fn ours(folder: &Path) -> PathBuf {
     path
 }
 
-/// What a program answers to a command line.
+/// The answer of a program to a command line.
 fn answer(program: &Path, folder: &Path, line: &str) -> String {
     let same = folder.join("same.ptx");
     for name in MADE {
@@ -96,7 +96,7 @@ fn answer(program: &Path, folder: &Path, line: &str) -> String {
     answer + &normal(&run.err)
 }
 
-/// What is said, without what no two compilers have in common: times, and numbers of registers and of spills.
+/// The messages, without the parts that differ between compilers: times, and numbers of registers and of spills.
 fn normal(said: &str) -> String {
     let mut text = String::new();
     for line in said.lines() {
@@ -277,7 +277,7 @@ fn functions_of_objects_have_bounds() {
     assert_eq!(registers(&["-maxrregcount=32", "-func-maxrregcount=archmax"]), (32, of_function));
 }
 
-/// What Oriole does not do, another ptxas does, with the same words and without ours.
+/// Another ptxas compiles what Oriole does not support, with the same words and without ours.
 #[test]
 fn another_ptxas_is_run_for_what_is_not_supported() {
     let folder = folder();
@@ -323,7 +323,7 @@ fn inputs_come_from_streams() {
     assert!(std::fs::read(folder.path().join("out.o")).expect("a result") == plain);
 }
 
-/// The newest version that is told is the newest one that is taken.
+/// The newest version in the list is the newest one that is accepted.
 #[test]
 fn the_newest_version_is_the_one_that_is_told() {
     let folder = folder();
@@ -343,7 +343,7 @@ fn the_newest_version_is_the_one_that_is_told() {
     }
 }
 
-/// nvcc compiles with our program in ptxas's place: by a folder that stands for the toolkit, and by a prefix.
+/// nvcc compiles with our program as a drop-in replacement of ptxas: by a folder that stands for the toolkit, and by a prefix.
 #[test]
 #[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
 fn nvcc_compiles_with_oriole() {

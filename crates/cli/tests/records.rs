@@ -3,7 +3,7 @@
 use crate::support::{oriole, scratch, text};
 use serde_json::{Value, json};
 
-/// `out[i] = 2 * in[i]` for 32 singles.
+/// `out[i] = 2 * in[i]` for 32 f32 values.
 const TWICE: &str = "\
 .version 8.0
 .target sm_90
@@ -64,7 +64,7 @@ fn run(records: &str, options: &[&str]) -> (Option<i32>, String, String) {
     (run.status, run.out, run.err.replace(&path, "case.json"))
 }
 
-/// A typed record is right on both machines, and wrong with the element, both numbers and the type.
+/// A typed record is right in the interpreter and the simulator, and wrong with the element, both numbers and the type.
 #[test]
 fn typed_expectations_are_compared() {
     let wanted = json!({ "1": { "type": "f32", "iota": { "step": 0.5, "count": 32 } } });
@@ -150,7 +150,7 @@ fn all_types_have_their_bytes() {
     assert_eq!(out.lines().filter(|line| line.ends_with(": right")).count(), cases.len(), "{out}");
 }
 
-/// A mistake is told with its line and its place, at once and without a panic.
+/// A mistake is reported with its line and its place, at once and without a panic.
 #[test]
 fn mistakes_have_a_place() {
     let buffer = |buffer: Value| twice(&json!({ "args": [{ "buffer": buffer }] })).to_string();

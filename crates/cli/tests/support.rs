@@ -38,7 +38,7 @@ pub fn oriole<A: AsRef<OsStr>>(arguments: &[A]) -> Finished {
     finish(&mut command)
 }
 
-/// The file that a command of the program under test, or of it in the place of ptxas, has written code to.
+/// The file that a command of the program under test, or of it called as ptxas, has written code to.
 fn written(command: &Command) -> Option<PathBuf> {
     let program = Path::new(command.get_program());
     let ours = Path::new(env!("CARGO_BIN_EXE_oriole"));

@@ -1,4 +1,4 @@
-//! What is accepted, what is refused, and what is told of it: verdicts in which the program once differed from ptxas
+//! Texts that are accepted, texts that are refused, and the messages: verdicts in which the program once differed from ptxas
 //! without a word, or stopped where ptxas goes on.
 
 use crate::support::{Finished, oriole, scratch, text};
@@ -53,7 +53,7 @@ fn versions_of_the_language() {
     ]);
 }
 
-/// What came with later versions is known by its name, whether it is compiled or not.
+/// A feature of later versions is known by its name, whether it is compiled or not.
 #[test]
 fn forms_of_later_versions() {
     let module = |version: &str, target: &str, line: &str| {
@@ -194,7 +194,7 @@ fn targets_of_branches() {
     ]);
 }
 
-/// A function that is missing is the business of a linker: who only looks at code sees what that linker gets.
+/// A function that is missing is the business of a linker: a command that only shows code shows what that linker gets.
 #[test]
 fn functions_of_other_files() {
     let source = format!(
@@ -287,7 +287,7 @@ fn names_and_aliases() {
     ]);
 }
 
-/// A product of a warp group, whose accumulator has 128 words.
+/// A `wgmma` whose accumulator has 128 words.
 fn large_product(directives: &str) -> String {
     let registers: Vec<String> = (0..128).map(|at| format!("%f{at}")).collect();
     let sum = (0..128).map(|at| format!("st.global.f32 [%d1+{}], %f{at};\n", 4 * at)).collect::<String>();
@@ -300,7 +300,7 @@ fn large_product(directives: &str) -> String {
     )
 }
 
-/// What a thread may have is never exceeded in silence: a kernel that needs more could not be launched.
+/// The limits of a thread are never exceeded in silence: a kernel that needs more could not be launched.
 #[test]
 fn registers_that_are_not_there() {
     let exceeded = "error[limit::insufficient-registers]";
@@ -432,7 +432,7 @@ fn slips_are_told_the_nearest_word() {
     ]);
 }
 
-/// Words that nobody writes, or reads, of an argument in memory are not copied.
+/// Words of an argument in memory that no instruction writes, or reads, are not copied.
 #[test]
 fn large_arguments_are_copied_where_they_are_written() {
     let source = format!(
@@ -489,7 +489,7 @@ fn examples_of_the_help_work() {
         let examples = help.out.lines().skip_while(|line| !line.contains("Examples:")).skip(1);
         for example in examples.take_while(|line| !line.trim().is_empty()) {
             let words: Vec<&str> = example.split_whitespace().collect();
-            // What waits for changes or serves does not end, and what runs needs records of its own.
+            // Commands that wait for changes or serve do not end, and `run` needs records of its own.
             if words.first() != Some(&"oriole") || ["watch", "lsp", "run"].contains(&words[1]) {
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use crate::support::{data, names, oriole, scratch, text};
 
-/// The page goes beside the input or where `-o` says, whole or not at all, and never over the input.
+/// The page goes next to the input or where `-o` says, whole or not at all, and never over the input.
 #[test]
 fn pages_go_where_they_should() {
     let folder = scratch();

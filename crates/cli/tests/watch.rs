@@ -220,7 +220,7 @@ fn several_chips_and_a_folder_for_cubins() {
     assert!(unknown.err.contains("[target::no-encoding]"), "{}", unknown.err);
 }
 
-/// A folder that is removed and made again is watched again, and what becomes of it is told.
+/// A folder that is removed and created anew is watched again, and both are reported.
 #[test]
 fn a_folder_that_comes_back_is_watched_again() {
     let folder = scratch();
@@ -278,7 +278,7 @@ fn changes_behind_links_are_seen() {
     }
 }
 
-/// What is no plain file is passed over, whatever its name.
+/// Anything but a plain file is passed over, whatever its name.
 #[cfg(unix)]
 #[test]
 fn what_is_no_file_is_passed_over() {

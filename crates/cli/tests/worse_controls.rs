@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Launches with products of matrices, bulk copies, boxes of tensors, and copies by threads; each runs in a moment.
+/// Launches with MMAs, bulk copies, bulk tensor copies, and copies by threads; each runs in a moment.
 const LAUNCHES: [&str; 15] = [
     "gemm_f16",
     "wgmma_gemm",
@@ -34,7 +34,7 @@ const CASES: usize = 150;
 /// Of a hundred programs that go wrong, as many are noticed.
 const NOTICED_OF_A_HUNDRED: usize = 99;
 
-/// So many times the instructions of the right program, and one that no longer ends is given up.
+/// A program is stopped when it has executed this many times the instructions of the right one.
 const PATIENCE: u64 = 3;
 
 /// Numbers that look random and are the same in every run.
@@ -142,7 +142,7 @@ fn worsen(control: &mut Control, numbers: &mut Numbers) -> Option<&'static str> 
 /// How a run went.
 #[derive(Debug)]
 struct Run {
-    /// What is wrong with its bytes, or why it failed.
+    /// The mistake in its bytes, or why it failed.
     wrong: Option<String>,
     hazards: usize,
     instructions: u64,

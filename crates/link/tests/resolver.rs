@@ -33,7 +33,7 @@ fn module() -> ModuleSymbols {
     }
 }
 
-/// What the last of these lines of the kernel `k`, which name one symbol, becomes in a whole program, in an extensible one and in a
+/// The result for the last of these lines of the kernel `k`, which name one symbol, in a whole program, in an extensible one and in a
 /// section for a linker.
 fn answers(lines: &[(&str, Option<Fixup>)], named: &oriole_ori::SymbolRef) -> [String; 3] {
     let callee = function(&[("RET.REL.NODEC R20 0x10", Some(Fixup::KernelStart))], &[]);

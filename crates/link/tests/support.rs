@@ -56,7 +56,7 @@ pub fn word(word: InstructionWord, index: usize) -> String {
     text(CHIP, &instruction, Some(16 * index as u64), Style::Plain).expect("and prints")
 }
 
-/// What is left to the linker or the loader of an image, one line each.
+/// The fix-ups of an image that are left to the linker or the loader, one line each.
 pub fn left_open(image: &KernelImage) -> Vec<String> {
     let line = |it: &oriole_cubin::TextRelocation| {
         let target = match it.target {

@@ -54,7 +54,7 @@ fn every_pass_changes_a_kernel() {
     files.sort();
     // By level and phase: the first kernel that it changes, and how many functions.
     let mut found: BTreeMap<(u8, u16), (String, usize)> = BTreeMap::new();
-    // What a phase does for older chips only is looked for at level 2.
+    // The effect of a phase for older chips only is looked for at level 2.
     let older = "sm_86".parse().expect("a chip");
     for (level, chip) in [(3, Chip::SM_90), (0, Chip::SM_90), (2, older)] {
         let target = oriole_pipeline::Target::new(chip).expect("a target");
@@ -142,7 +142,7 @@ fn allocated(raw: &Function, target: &Target, switch: Option<&str>) -> Allocated
     oriole_pipeline::allocate(function, || None, &context).expect("it can be allocated")
 }
 
-/// What the stage of allocation does beside its phases is worth something for a kernel: the first that a switch changes is named
+/// The work of the stage of allocation in addition to its phases gains something for a kernel: the first that a switch changes is named
 /// here, with the accesses to the frame with the switch and without it.
 #[test]
 fn switches_of_allocation_change_kernels() {
@@ -179,7 +179,7 @@ fn switches_of_allocation_change_kernels() {
     .assert_eq(&report);
 }
 
-/// So many values that live throughout, and loads whose latencies can be hidden in registers, with a product of matrices or without.
+/// `pinned` values that live throughout, and loads whose latencies can be hidden in registers, with an MMA or without.
 fn loads(pinned: u32, threads: u32, multiplies: bool) -> Function {
     let mut text = format!("kernel params=0 barriers=0 registers=255 threads={threads}\nb0: -> b1\n");
     for value in 0..pinned {

@@ -69,7 +69,7 @@ const LONG_ROWS: &[(&str, &str, &str)] = &[
 const GUARDED: &str = "predicated: the guarded definition keeps the other value";
 const EXCHANGED: &str = "in the slot of another operand, exchanged";
 
-/// What selection and the passes before decided about a kernel.
+/// The decisions of selection and of the passes before about a kernel.
 struct Decided {
     rows: Vec<Explained>,
     alternatives: Vec<Decision>,

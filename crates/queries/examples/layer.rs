@@ -1,4 +1,4 @@
-//! What the query layer costs: makes the words of every function of a PTX file, once by way of the queries, once by
+//! The cost of the query layer: makes the words of every function of a PTX file, once by way of the queries, once by
 //! the same stages called straight. Time and memory are those of the process; `cargo xtask bench --query-layer` reads
 //! them. Nothing is written, so that the two differ in the layer alone.
 //!

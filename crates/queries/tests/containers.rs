@@ -1,4 +1,4 @@
-//! What a container says of variables and limits, in figures that a loader and other tools rely on.
+//! Variables and limits in a container, in figures that a loader and other tools rely on.
 
 use crate::support::{cold, cold_for};
 use oriole_chip::Chip;
@@ -56,7 +56,7 @@ fn shared_variables_of_whole_units_come_first() {
         st.global.u32 [%rd1], %r3; ret; }\n";
     let cubin = compiled(module);
     assert_eq!(shared(&cubin, "k"), Some((524, 4)));
-    // `few` lies behind `many`.
+    // `few` is placed after `many`.
     let offset = |first: &str, second: &str| {
         let text = module.replace(first, "#").replace(second, first).replace('#', second);
         shared(&compiled(&text), "k")
@@ -94,7 +94,7 @@ fn bounds_on_threads_limit_registers() {
         rows.map(|(threads, blocks)| limit("sm_90", threads, blocks)),
         expected.map(|registers| Some(Payload::Half(registers)))
     );
-    // What an SM does not hold binds nobody: first the blocks, then the threads too.
+    // A bound that no SM can hold has no effect: first that of blocks, then that of threads too.
     let rows = [
         ("sm_75", 1024, 2, 0x40),
         ("sm_75", 64, 17, 0xff),
@@ -133,10 +133,10 @@ fn addresses_behind_the_reach_of_constant_operands_are_refused() {
     assert_eq!(codes(8193, "g8192"), ["limit::size"]);
 }
 
-/// An access to a barrier object: whether it has a general register, displacement, kind, whether it has a uniform register.
+/// An access to an mbarrier: whether it has a general register, displacement, kind, whether it has a uniform register.
 type Access = (bool, u32, u32, bool);
 
-/// The records of accesses to barrier objects and the number of initialisations.
+/// The records of accesses to mbarriers and the number of initialisations.
 fn barrier_objects(chip: Chip, statements: &str) -> (Vec<Access>, Option<Payload>) {
     let text = format!(
         ".version 8.6\n.target {chip}\n.address_size 64\n\
@@ -163,7 +163,7 @@ fn barrier_objects(chip: Chip, statements: &str) -> (Vec<Access>, Option<Payload
     (records.collect(), attribute(NUM_MBARRIERS))
 }
 
-/// What the reference notes of each form: kind of operation, and by which register the address is.
+/// The records of ptxas for each form: kind of operation, and by which register the address is.
 #[test]
 fn accesses_to_barrier_objects_are_told() {
     let general = |kind: u32| (true, 0, kind, false);
@@ -193,13 +193,13 @@ fn accesses_to_barrier_objects_are_told() {
     for statement in ["mbarrier.arrive.expect_tx.shared.b64 s, [a], c;", "mbarrier.pending_count.b64 c, s;"] {
         assert_eq!(barrier_objects(Chip::SM_90, statement), (Vec::new(), None), "{statement}");
     }
-    // Without the unit the words that stand for the object are told.
+    // Without the unit the words that stand for the object are recorded.
     let (records, initialized) =
         barrier_objects(oldest, "mbarrier.init.shared.b64 [a], c; mbarrier.test_wait.shared.b64 p, [a], s;");
     assert_eq!((records, initialized), (vec![general(0), (true, 4, 5, false)], Some(Payload::Half(1))));
 }
 
-/// What allocation loses to tuples is known when registers have gone to the frame: the function is ordered again for fewer.
+/// The registers that allocation loses to tuples are known when registers were spilled: the function is scheduled anew for fewer.
 /// Without that, and with a word for each spilled value, this kernel took 272 bytes.
 #[test]
 fn a_kernel_that_spills_is_ordered_for_fewer_registers() {
@@ -219,8 +219,8 @@ fn a_kernel_that_spills_is_ordered_for_fewer_registers() {
     assert_eq!(sizes, [192]);
 }
 
-/// Which generic addresses are constants is asked of as many bytes as the module has: global variables lie right behind them.
-/// In modules for debuggers too, whose functions have sections of their own.
+/// Which generic addresses are constants is asked of as many bytes as the module has: global variables are placed right after them.
+/// In debug builds too, whose functions have sections of their own.
 #[test]
 fn constants_end_where_those_of_the_module_do() {
     let numbers = |bytes: u32, options: &Options| -> Vec<u32> {

@@ -15,7 +15,7 @@ fn check(text: &str) {
     };
     let db = Database::default();
     let file = SourceFile::open(&db, text);
-    // Whoever asks for no program is told of what is missing, and no more.
+    // A caller that asks for no program gets warnings about missing definitions, not errors.
     let mut whole = oriole_hir::resolve_module(text).diagnostics;
     let missing = whole.iter_mut().filter(|found| found.code == Code::UnresolvedExternal);
     missing.for_each(|found| found.severity = Severity::Warning);
@@ -42,7 +42,7 @@ fn broken_modules() {
         ".version 8.0\n.target sm_90\n.func f(.param .b32 a);\n.global .b32 f;\n.entry k { call f; ret; }",
         // A function in what begins as a header.
         ".version 8\n.entry sm_90\n.address_size 64\n",
-        // A function without a name, whose unit a directive of the header ends: the name behind it is not its own.
+        // A function without a name, whose unit a directive of the header ends: the name after it is not its own.
         ".version 8.0\n.target sm_90\n.entry\n.address_size 64\n.global .u32 table[4];\n.entry k { .reg .b64 d; mov.u64 d, table; ret; }",
         ".version 8.0\n.target sm_90\n.global\n.section .debug_str { a: .b8 1 }\n.entry k { .reg .b64 d; mov.u64 d, a; ret; }",
         // In what begins as a header, a variable that has no name and no state space.

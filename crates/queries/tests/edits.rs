@@ -1,4 +1,4 @@
-//! What an edit runs again: the exact executions, against the table in `docs/edits.md`.
+//! The queries that an edit runs again: the exact executions, against the table in `docs/edits.md`.
 //!
 //! Each test starts from a session in which everything is compiled for one configuration, makes one edit, asks again,
 //! and compares the log of executed queries with the rows of the table that bear the edit's name. A row that says
@@ -58,7 +58,7 @@ fn units(cell: &str) -> Vec<String> {
         .collect()
 }
 
-/// What the table says of an edit: query and unit, with how often.
+/// The row of the table for an edit: query and unit, with how often.
 fn expected(edit: &str) -> BTreeMap<(String, String), usize> {
     let mut counts = BTreeMap::new();
     let mut current = String::new();
@@ -198,7 +198,7 @@ const RELOCATABLE: &[Edit] = &[
     ("the initial value of a global, relocatable", |text| text.replace("{1, 2, 3, 4}", "{1, 2, 3, 5}")),
 ];
 
-/// Edits of the module for debuggers, at level 0.
+/// Edits of the debug build, at level 0.
 const FOR_DEBUGGERS: &[Edit] = &[
     ("the body of a callee, for debuggers", |text| text.replace("%r1, 1000;", "%r1, 3000;")),
     ("a variable in `.debug_info`, for debuggers", |text| text.replace(".b64 table", ".b64 table+4")),
@@ -340,7 +340,7 @@ fn no_code_is_compiled_for_the_sake_of_lines() {
     assert!(differing.is_empty(), "{differing}");
 }
 
-/// What differs from the table for edits of a module that is compiled with other options.
+/// The differences from the table for edits of a module that is compiled with other options.
 fn edits_with(session: &mut Session, base: &str, options: &Options, edits: &[Edit]) -> String {
     session.config.update(&mut session.db, options);
     session.edit(base);
@@ -425,7 +425,7 @@ fn half_typed_text() {
     }
 }
 
-/// What is known of a chip is made once, whatever configurations for it there are and whatever changes in them.
+/// The facts about a chip are computed once, whatever configurations for it there are and whatever changes in them.
 #[test]
 fn a_chip_is_made_once() {
     let mut session = Session::new(&module());
@@ -503,7 +503,7 @@ fn the_log_is_complete() {
     assert_eq!(db.log().unwrap().take().len(), EVENTS.load(Ordering::Relaxed));
 }
 
-/// What the last step validated without running it, by the names of queries.
+/// The queries that the last step validated without running them, by name.
 #[derive(Clone, Default)]
 struct Validated(Arc<Mutex<BTreeMap<String, usize>>>);
 
@@ -524,7 +524,7 @@ impl Validated {
     }
 }
 
-/// Once a kernel has been edited, its edits say nothing of what lies behind the results of the other kernels: that is not
+/// Once a kernel has been edited, its edits do not concern the queries that the results of the other kernels depend on: those are not
 /// even verified.
 #[test]
 fn stages_of_other_kernels_are_not_verified() {

@@ -236,7 +236,7 @@ fn module(row: &Row, target: &str, writer: &Writer, instruction: &str) -> String
     text + &format!("{instruction}\nlabel:\nret;\n}}\n")
 }
 
-/// What compiling gives: codes of errors, each once, or nothing where there is a container.
+/// The result of compiling: codes of errors, each once, or nothing where there is a container.
 fn codes(text: &str, chip: Chip) -> Vec<&'static str> {
     let db = Database::default();
     let file = SourceFile::open(&db, text);
@@ -407,7 +407,7 @@ fn every_address_takes_every_offset() {
     assert!(wrong.is_empty() && ways > 200, "{} of {ways}:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// What lowering makes of one instruction for a chip that code is made for, or nothing where the form is not legal.
+/// The Ori of one instruction after lowering, for a chip with code generation, or nothing where the form is not legal.
 fn lowered(row: &Row, writer: &Writer, instruction: &str) -> Option<String> {
     let (text, chip) = ["sm_90", "sm_90a"].iter().find_map(|target| {
         let text = module(row, target, writer, instruction);

@@ -88,7 +88,7 @@ fn a_pointer_means_the_same_in_every_kernel() {
     assert_eq!(words(&cubin, "last"), [24, 5, 16]);
     assert_eq!(words(&cubin, "fixed"), [24]);
     assert_eq!(words(&cubin, "bytes"), [24 | 7 << 56]);
-    // What no code takes the address of has no number and no clone.
+    // A function whose address no code takes has neither an index nor a clone.
     assert_eq!(table(&cubin, "one"), ["-", "$one$f", "$one$g", "$one$h"]);
     assert_eq!(table(&cubin, "two"), ["-", "$two$f", "$two$g", "$two$h"]);
     assert_eq!(table(&cubin, "none"), [""; 0]);

@@ -1,11 +1,11 @@
-//! Routines of the compiler in a container: who calls them, how many copies there are, what the kernel's facts count.
+//! Routines of the compiler in a container: their callers, the number of copies, what the kernel's facts count.
 
 use crate::support::cold;
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
 use oriole_sass::{Op, Style};
 
-/// What is called from where in each kernel of a module, and the facts that the calls bear on.
+/// The calls in each kernel of a module, and the facts that the calls bear on.
 fn check(body: &str, expected: Expect) {
     let compiled = cold(&format!(".version 8.0\n.target sm_90\n.address_size 64\n{body}"));
     let cubin = compiled.cubin.unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));

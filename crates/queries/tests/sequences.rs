@@ -77,7 +77,7 @@ proptest! {
         session.compile();
         for edit in &edits {
             text = apply(&text, edit);
-            // A compile is under way on another thread when the edit comes: it is cancelled or done, no matter which.
+            // A compile runs on another thread when the edit comes: it is cancelled or done, no matter which.
             let db = session.db.clone();
             let (file, config) = (session.file, session.config);
             let worker = std::thread::spawn(move || {

@@ -73,7 +73,7 @@ fn the_bytes_are_those_of_a_cold_compile() {
     assert!(first == cold && second == cold && third == cold);
 }
 
-/// What a function compiles to does not depend on its name, its place or its spelling, so neither does the key.
+/// The code of a function does not depend on its name, its place or its spelling, so neither does the key.
 #[test]
 fn a_hit_hangs_on_what_compiling_reads() {
     let store = Shared::new();

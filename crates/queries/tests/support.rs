@@ -11,7 +11,7 @@ use oriole_queries::{Compiled, compile};
 pub const KERNELS: usize = 50;
 
 /// The module. `k1` calls `twice`, which calls `once`; `k2` reads the variable `table`; `k3` uses the shared variable
-/// `tile`; `k4` calls through the table `handlers`, which names both functions; `k5` divides double words; the others
+/// `tile`; `k4` calls through the table `handlers`, which names both functions; `k5` divides 64-bit integers; the others
 /// stand alone.
 pub fn module() -> String {
     let mut text = "\
@@ -53,7 +53,7 @@ pub fn module() -> String {
     text
 }
 
-/// A division of double words, in a kernel of the module.
+/// A division of 64-bit integers, in a kernel of the module.
 pub const DIVISION: &str = "\tdiv.u64 %rd3, %rd1, %rd2;\n\tcvt.u32.u64 %r2, %rd3;\n";
 
 /// The text of one kernel, as it is in the module.
@@ -117,7 +117,7 @@ impl Session {
         compile(&self.db, self.file, self.config, 1)
     }
 
-    /// What ran since the last call, each with how often it ran.
+    /// The queries that ran since the last call, each with its count.
     pub fn executed(&self) -> BTreeMap<Execution, usize> {
         let mut counts = BTreeMap::new();
         for execution in self.db.log().expect("the session logs").take() {
