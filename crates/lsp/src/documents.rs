@@ -1,8 +1,11 @@
 //! Documents are opened, changed and closed: each change is applied to the host at once, and follow-up work is queued.
+//!
+//! It knows no message and no request: the main loop calls it, in its own thread.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use gen_lsp_types as lsp;
@@ -12,19 +15,85 @@ use serde_json::{Value, json};
 use crate::background::{compile_in_background, push_diagnostics};
 use crate::client::Client;
 use crate::config::rule;
-use crate::hosts::HostState;
+use crate::hosts::{Core, HostState};
 use crate::lock::locked;
 use crate::outcome::{Answer, Failure};
-use crate::server::Server;
+use crate::pool::Pool;
 use crate::snapshot::Document;
 use crate::virtual_documents::SCHEME;
-use crate::workspace::Scope;
+use crate::workspace::{Scope, Stream};
 use crate::{extensions, sass_map, uri};
 
 /// Idle time before code is compiled in the background.
 const REST: Duration = Duration::from_millis(300);
 
-impl Server {
+/// The documents that a client has open, and the work that their changes lead to.
+pub(crate) struct Documents {
+    pub core: Arc<Core>,
+    pub pool: Pool,
+    /// The settings of each root, by its path.
+    settings: BTreeMap<String, (SettingsId, Settings)>,
+    /// The client's spelling of the URIs of open documents, by their canonical spelling.
+    spellings: BTreeMap<String, String>,
+    pub client_settings: Value,
+    /// Errors of the configuration that were reported.
+    warned: BTreeSet<String>,
+    /// Documents that changed since they were compiled, and when to compile them.
+    dirty: BTreeSet<String>,
+    pub rest_until: Option<Instant>,
+    /// Set when the compiles in the background are to stop.
+    pub stop: Arc<AtomicBool>,
+    /// Streams of workspace diagnostics.
+    pub streams: Vec<Arc<Stream>>,
+}
+
+impl Documents {
+    /// No documents yet; settings 0 are those of a client without folders.
+    pub fn new(core: Arc<Core>, pool: Pool, client_settings: Value) -> Documents {
+        Documents {
+            core,
+            pool,
+            settings: BTreeMap::from([(String::new(), (SettingsId(0), Settings::default()))]),
+            spellings: BTreeMap::new(),
+            client_settings,
+            warned: BTreeSet::new(),
+            dirty: BTreeSet::new(),
+            rest_until: None,
+            stop: Arc::default(),
+            streams: Vec::new(),
+        }
+    }
+
+    /// Rewrites the URIs of open documents in the parameters as the client wrote them when it opened them: two
+    /// spellings of one URI are one document.
+    pub fn respell(&self, parameters: &mut Value) {
+        let document = [&["textDocument", "uri"][..], &["uri"], &["item", "uri"], &["arguments", "0", "uri"]];
+        for path in document {
+            let place = path.iter().try_fold(&mut *parameters, |value, key| match value {
+                Value::Object(map) => map.get_mut(*key),
+                Value::Array(list) => list.first_mut(),
+                _ => None,
+            });
+            if let Some(Value::String(address)) = place
+                && let Some(known) = self.spellings.get(&uri::one_spelling(address))
+                && known != address
+            {
+                address.clone_from(known);
+            }
+        }
+    }
+
+    /// Keeps the spelling of a URI, from `didOpen` to `didClose`.
+    fn spell(&mut self, address: &str, open: bool) {
+        let spelling = uri::one_spelling(address);
+        if open {
+            self.spellings.insert(spelling, address.to_owned())
+        } else {
+            self.spellings.remove(&spelling)
+        };
+    }
+
+    /// Chooses the chip that a document is shown for.
     pub fn set_target(&mut self, argument: &Value) -> Answer {
         let uri = argument["uri"].as_str().unwrap_or_default();
         let chip = match argument["chip"].as_str() {
@@ -52,6 +121,7 @@ impl Server {
         Ok(Value::Null)
     }
 
+    /// Opens a document with the settings of its folder.
     pub fn open(&mut self, item: lsp::TextDocumentItem) {
         let address = item.uri.0;
         let language = serde_json::to_value(&item.language_id).unwrap_or_default();
@@ -85,7 +155,7 @@ impl Server {
     }
 
     /// Reports the features that are switched off for a document.
-    pub fn tell_status(&self, uri: &str) {
+    fn tell_status(&self, uri: &str) {
         let snapshot = self.core.snapshot();
         let Ok(file) = snapshot.file(uri) else { return };
         if snapshot.analysis.switched_off(file).is_empty() {
@@ -100,6 +170,7 @@ impl Server {
         }
     }
 
+    /// Changes the text of a document.
     pub fn change(&mut self, parameters: Value) {
         let Some(address) = parameters["textDocument"]["uri"].as_str() else { return };
         let address = address.to_owned();
@@ -129,7 +200,7 @@ impl Server {
     }
 
     /// After a change: diagnostics and followed code at once, the rest when the text is at rest.
-    pub fn touched(&mut self, uri: &str) {
+    fn touched(&mut self, uri: &str) {
         let document = locked(&self.core.state).documents.get(uri).cloned();
         let Some(document) = document else { return };
         let version = document.version;
@@ -149,6 +220,7 @@ impl Server {
         }
     }
 
+    /// Compiles the documents that changed: the text is at rest.
     pub fn rest(&mut self) {
         self.rest_until = None;
         for uri in std::mem::take(&mut self.dirty) {
@@ -176,6 +248,7 @@ impl Server {
         }
     }
 
+    /// Closes a document.
     pub fn close(&mut self, uri: &str) {
         self.spell(uri, false);
         {
@@ -235,7 +308,7 @@ impl Server {
     }
 
     /// Reports errors of the configuration, each once.
-    pub fn warn(&mut self, warnings: &[String]) {
+    fn warn(&mut self, warnings: &[String]) {
         for warning in warnings {
             if self.warned.insert(warning.clone()) {
                 let message = format!("oriole: {warning}");

@@ -9,7 +9,7 @@
 //!
 //! From the bottom: `outcome.rs` and `snapshot.rs` are what a handler takes and gives; `handlers.rs`, `diagnostics.rs` and
 //! `extensions.rs` answer; `requests.rs` lists them; `hosts.rs` makes snapshots; `answers.rs` and `workspace.rs` run
-//! requests over both; `server.rs` reads messages.
+//! requests over both; `documents.rs` applies changes; `server.rs` reads messages.
 
 mod answers;
 mod asked;

@@ -2,22 +2,21 @@
 //!
 //! The thread that reads messages holds no snapshot and computes nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::sync::atomic::Ordering;
 
 use crossbeam_channel::{Receiver, Sender, at, bounded, never, select};
 use gen_lsp_types as lsp;
 use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, RequestId, Response};
-use oriole_ide::{AnalysisHost, Settings, SettingsId};
+use oriole_ide::AnalysisHost;
 use serde_json::{Value, json};
 
 use crate::answers::{panic_text, run};
 use crate::capabilities;
 use crate::client::Client;
 use crate::config;
+use crate::documents::Documents;
 use crate::environment::Environment;
 use crate::hosts::{Core, Pending};
 use crate::lock::locked;
@@ -26,26 +25,16 @@ use crate::pool::Pool;
 use crate::reports::report;
 use crate::requests::{Cost, row};
 use crate::uri;
-use crate::workspace::{self, Begun, Scope, Stream};
+use crate::workspace::{self, Begun, Scope};
 
-pub(crate) struct Server {
-    pub core: Arc<Core>,
-    pub pool: Pool,
-    pub settings: BTreeMap<String, (SettingsId, Settings)>,
-    /// The client's spelling of the URIs of open documents, by their canonical spelling.
-    spellings: BTreeMap<String, String>,
+/// The state of the main loop.
+struct Server {
+    core: Arc<Core>,
+    documents: Documents,
     /// The client has sent `shutdown`; `exit` may follow.
     ending: bool,
-    pub client_settings: Value,
     /// The id of the open request for settings.
     asked_settings: Option<RequestId>,
-    pub warned: BTreeSet<String>,
-    /// Documents that changed since they were compiled, and when to compile them.
-    pub dirty: BTreeSet<String>,
-    pub rest_until: Option<Instant>,
-    pub stop: Arc<AtomicBool>,
-    /// Streams of workspace diagnostics.
-    pub streams: Vec<Arc<Stream>>,
     /// Signals that the process of the client is gone.
     gone: (Sender<()>, Receiver<()>),
 }
@@ -97,19 +86,12 @@ pub fn serve(connection: Connection, environment: Arc<dyn Environment>) -> Resul
         std::thread::Builder::new().name("lsp-workshop".to_owned()).spawn(move || core.follow(&orders))?
     };
     let threads = std::thread::available_parallelism().map_or(2, |count| count.get()).clamp(2, 8);
+    let settings = parameters["initializationOptions"].clone();
     let mut server = Server {
+        documents: Documents::new(core.clone(), Pool::new(threads), settings),
         core,
-        pool: Pool::new(threads),
-        settings: BTreeMap::from([(String::new(), (SettingsId(0), Settings::default()))]),
-        spellings: BTreeMap::new(),
         ending: false,
-        client_settings: parameters["initializationOptions"].clone(),
         asked_settings: None,
-        warned: BTreeSet::new(),
-        dirty: BTreeSet::new(),
-        rest_until: None,
-        stop: Arc::default(),
-        streams: Vec::new(),
         gone: bounded(1),
     };
     *locked(&server.core.folders) = folders(&parameters);
@@ -121,7 +103,7 @@ pub fn serve(connection: Connection, environment: Arc<dyn Environment>) -> Resul
         std::mem::forget(server);
         return Ok(end);
     }
-    server.stop.store(true, Ordering::SeqCst);
+    server.documents.stop.store(true, Ordering::SeqCst);
     // Running requests are no longer wanted. The workers end first, since they may wait for the workshop.
     {
         let mut state = locked(&server.core.state);
@@ -181,11 +163,11 @@ impl Server {
 
     fn listen(&mut self, connection: &Connection) -> End {
         loop {
-            let rest = self.rest_until.map_or_else(never, at);
+            let rest = self.documents.rest_until.map_or_else(never, at);
             let message = select! {
                 recv(connection.receiver) -> message => message,
                 recv(rest) -> _ => {
-                    self.rest();
+                    self.documents.rest();
                     continue;
                 }
                 recv(self.gone.1) -> _ => return End::ClientGone,
@@ -193,7 +175,7 @@ impl Server {
             match message {
                 Ok(Message::Request(request)) => {
                     if request.method == "shutdown" {
-                        self.streams.drain(..).for_each(|stream| stream.end(&self.core));
+                        self.documents.streams.drain(..).for_each(|stream| stream.end(&self.core));
                     }
                     if self.ending {
                         let refused =
@@ -224,7 +206,7 @@ impl Server {
     // ---- requests
 
     fn request(&mut self, mut request: Request) {
-        self.respell(&mut request.params);
+        self.documents.respell(&mut request.params);
         let pending: Arc<Pending> = Arc::default();
         locked(&self.core.pending).insert(request.id.clone(), pending.clone());
         if let Some(answer) = self.own(&request) {
@@ -233,7 +215,7 @@ impl Server {
         if let Some(report) = report(&request.method, &request.params) {
             // The workshop may be busy; only the caller waits for it.
             let core = self.core.clone();
-            return self.pool.patient(move || {
+            return self.documents.pool.patient(move || {
                 let (mut first, mut second) = (locked(&core.state), locked(&core.workshop));
                 let answer = report(&mut [&mut first.host, &mut second.host], &request.params);
                 drop((first, second));
@@ -256,9 +238,9 @@ impl Server {
         let asked = self.core.now();
         let task = move || run(&core, request, row, &pending, asked);
         match row.cost {
-            Cost::Reads | Cost::Looks => self.pool.urgent(task),
-            Cost::Builds => self.pool.building(task),
-            Cost::BuildsMuch => self.pool.patient(task),
+            Cost::Reads | Cost::Looks => self.documents.pool.urgent(task),
+            Cost::Builds => self.documents.pool.building(task),
+            Cost::BuildsMuch => self.documents.pool.patient(task),
         }
     }
 
@@ -269,11 +251,11 @@ impl Server {
             Ok(asked) => {
                 let core = self.core.clone();
                 match workspace::begin(request.id, asked, pending) {
-                    Begun::Answer(answer) => self.pool.building(move || answer(&core)),
+                    Begun::Answer(answer) => self.documents.pool.building(move || answer(&core)),
                     Begun::Stream(stream) => {
-                        self.streams.push(stream.clone());
+                        self.documents.streams.push(stream.clone());
                         if stream.wake(Scope::Files) {
-                            self.pool.building(move || stream.work(&core, true));
+                            self.documents.pool.building(move || stream.work(&core, true));
                         }
                     }
                 }
@@ -285,11 +267,11 @@ impl Server {
     fn own(&mut self, request: &Request) -> Option<Answer> {
         Some(match request.method.as_str() {
             "ptx/reload" => {
-                self.reload();
+                self.documents.reload();
                 Ok(Value::Null)
             }
             "workspace/executeCommand" if request.params["command"] == "oriole.setTarget" => {
-                self.set_target(&request.params["arguments"][0])
+                self.documents.set_target(&request.params["arguments"][0])
             }
             _ => return None,
         })
@@ -299,61 +281,32 @@ impl Server {
         if self.asked_settings.as_ref() == Some(&response.id) {
             self.asked_settings = None;
             if let Ok(Value::Array(list)) = response.response_result {
-                self.client_settings = list.into_iter().next().unwrap_or_default();
-                self.reload();
+                self.documents.client_settings = list.into_iter().next().unwrap_or_default();
+                self.documents.reload();
             }
         }
-    }
-
-    /// Rewrites the URIs of open documents in the parameters as the client wrote them when it opened them: two
-    /// spellings of one URI are one document.
-    fn respell(&self, parameters: &mut Value) {
-        let document = [&["textDocument", "uri"][..], &["uri"], &["item", "uri"], &["arguments", "0", "uri"]];
-        for path in document {
-            let place = path.iter().try_fold(&mut *parameters, |value, key| match value {
-                Value::Object(map) => map.get_mut(*key),
-                Value::Array(list) => list.first_mut(),
-                _ => None,
-            });
-            if let Some(Value::String(address)) = place
-                && let Some(known) = self.spellings.get(&uri::one_spelling(address))
-                && known != address
-            {
-                address.clone_from(known);
-            }
-        }
-    }
-
-    /// Keeps the spelling of a URI, from `didOpen` to `didClose`.
-    pub fn spell(&mut self, address: &str, open: bool) {
-        let spelling = uri::one_spelling(address);
-        if open {
-            self.spellings.insert(spelling, address.to_owned())
-        } else {
-            self.spellings.remove(&spelling)
-        };
     }
 
     // ---- notifications
 
     fn notification(&mut self, notification: Notification) {
         let mut parameters = notification.params;
-        self.respell(&mut parameters);
+        self.documents.respell(&mut parameters);
         match notification.method.as_str() {
             "textDocument/didOpen" => {
                 if let Ok(opened) = parse::<lsp::DidOpenTextDocumentParams>(parameters) {
-                    self.open(opened.text_document);
+                    self.documents.open(opened.text_document);
                 }
             }
-            "textDocument/didChange" => self.change(parameters),
+            "textDocument/didChange" => self.documents.change(parameters),
             "textDocument/didClose" => {
                 if let Some(uri) = parameters["textDocument"]["uri"].as_str() {
-                    self.close(uri);
+                    self.documents.close(uri);
                 }
             }
             "textDocument/didSave" => {
-                self.rest();
-                self.wake(Scope::Files);
+                self.documents.rest();
+                self.documents.wake(Scope::Files);
             }
             "workspace/didChangeWorkspaceFolders" => {
                 let event = &parameters["event"];
@@ -368,7 +321,7 @@ impl Server {
                     folders.retain(|folder| !removed.contains(folder));
                     folders.extend(paths(&event["added"]));
                 }
-                self.wake(Scope::Files);
+                self.documents.wake(Scope::Files);
             }
             "workspace/didChangeConfiguration" => {
                 if self.core.client.configuration {
@@ -376,31 +329,31 @@ impl Server {
                 } else {
                     let settings = &parameters["settings"];
                     let own = if settings["oriole"].is_object() { &settings["oriole"] } else { settings };
-                    self.client_settings = own.clone();
-                    self.reload();
+                    self.documents.client_settings = own.clone();
+                    self.documents.reload();
                 }
             }
             "workspace/didChangeWatchedFiles" => {
                 let changes = parameters["changes"].as_array().into_iter().flatten();
                 let mut uris = changes.filter_map(|change| change["uri"].as_str());
                 if uris.any(|uri| uri.ends_with(config::FILE)) {
-                    self.reload();
+                    self.documents.reload();
                 }
-                self.wake(Scope::Files);
+                self.documents.wake(Scope::Files);
             }
             "$/cancelRequest" => {
                 if let Ok(id) = serde_json::from_value::<RequestId>(parameters["id"].clone()) {
                     if let Some(pending) = locked(&self.core.pending).get(&id) {
                         pending.cancel();
                     }
-                    if let Some(at) = self.streams.iter().position(|stream| stream.is(&id)) {
-                        self.streams.remove(at).cancelled(&self.core);
+                    if let Some(at) = self.documents.streams.iter().position(|stream| stream.is(&id)) {
+                        self.documents.streams.remove(at).cancelled(&self.core);
                     }
                 }
             }
             "window/workDoneProgress/cancel" => {
-                self.stop.store(true, Ordering::SeqCst);
-                self.stop = Arc::default();
+                self.documents.stop.store(true, Ordering::SeqCst);
+                self.documents.stop = Arc::default();
             }
             _ => {}
         }
