@@ -1,5 +1,8 @@
 //! Atomic operations that the hardware lacks: compare-and-swap loops.
 //!
+//! Shared memory has a swap that only tests whether it succeeded, for loops that load the old value in each round. Lanes and warps that
+//! want the same place take turns there, many times as fast as with a swap that returns the other lane's value.
+//!
 //! Where shared and global memory need different code, a generic address is tested for shared memory.
 
 use super::atomic_instruction::{self, Atomic};
@@ -9,8 +12,10 @@ use crate::LowerError;
 use crate::arithmetic::{Half, half_of};
 use crate::context::Lower;
 use crate::source::{Words, address_word, imm};
-use oriole_ori::{File, Guard, Pseudo, Source, Values};
+use oriole_chip::Chip;
+use oriole_ori::{File, Guard, Pseudo, Source, Value, Values};
 use oriole_ptx::{Space, Type};
+use oriole_sass::form::{self, SlotKind};
 use oriole_sass::{Mod, Op};
 
 /// A generic address: branches on shared or global memory.
@@ -77,7 +82,71 @@ pub(super) fn looped(cx: &mut Lower<'_>, a: &Atomic, place: &Place) -> Result<Wo
             }
         });
     }
-    if a.narrow() { narrow_loop(cx, a, place) } else { wide_loop(cx, a, place) }
+    match place.space {
+        _ if a.narrow() => narrow_loop(cx, a, place),
+        Space::Shared => spin_loop(cx, a, place),
+        _ => wide_loop(cx, a, place),
+    }
+}
+
+/// A loop of a load and a swap that tests, on one or two words of shared memory.
+fn spin_loop(cx: &mut Lower<'_>, a: &Atomic, place: &Place) -> Result<Words, LowerError> {
+    if a.vector != 1 || a.bytes() > 8 {
+        return Err(cx.unsupported("this atomic operation on shared memory"));
+    }
+    let wide = a.bytes() == 8;
+    let [again, done] = [cx.b.new_block(), cx.b.new_block()];
+    cx.run_into(again);
+    let old: Words = (0..a.bytes() / 4).map(|_| cx.b.r()).collect();
+    load_words(cx, place, &old);
+    let new = combine(cx, a, &old)?;
+    if matches!(a.operation, Mod::MIN | Mod::MAX | Mod::AND | Mod::OR) {
+        // A value that stays the same need not be stored.
+        let changes = differs(cx, &new, &old);
+        let swap = cx.b.new_block();
+        cx.b.branch(Guard { value: changes, negated: true }, done, swap);
+        cx.open(swap);
+    }
+    let address = place::memory_operand(cx, place, false);
+    let operands = [address, Source::values(old.clone()), Source::values(new)];
+    let memory = place::memory_info(place.space, true, true, true);
+    let stored = cx.b.p();
+    let into_predicate = tests_into_predicate(cx.chip);
+    let answer: Words = if into_predicate { Words::new() } else { old.iter().map(|_| cx.b.r()).collect() };
+    let draft = cx.b.op(Op::ATOMS).mods(&[Mod::CAST, Mod::SPIN]).m_if(wide, Mod::_64);
+    let draft = if into_predicate { draft.to(stored) } else { draft.to_tuple(answer.clone()) };
+    draft.from_all(operands).memory(memory).emit();
+    match *answer {
+        // One for success, in one or two words.
+        [word] => cx.b.isetp(stored, Mod::EQ, true, word, 1u32),
+        [low, high] => {
+            let (answer, one) = (Source::values([low, high]), cx.tuple([imm(1), imm(0)]));
+            cx.pseudo(Pseudo::SetPredicate64, &[Mod::EQ, Mod::U64], [stored], [answer, one]);
+        }
+        _ => {}
+    }
+    cx.b.branch(Guard { value: stored, negated: true }, again, done);
+    cx.open(done);
+    Ok(old)
+}
+
+/// True if the words of two values differ.
+fn differs(cx: &mut Lower<'_>, a: &Words, b: &Words) -> Value {
+    let differs = cx.b.p();
+    if a.len() == 2 {
+        let operands = [a, b].map(|words| Source::values(words.clone()));
+        cx.pseudo(Pseudo::SetPredicate64, &[Mod::NE, Mod::U64], [differs], operands);
+    } else {
+        cx.b.isetp(differs, Mod::NE, true, a[0], b[0]);
+    }
+    differs
+}
+
+/// True if the swap that tests writes a predicate, as newer chips do, instead of a word that is 1 or 0.
+fn tests_into_predicate(chip: Chip) -> bool {
+    let into_predicate =
+        |form: &form::Form| form.slots.first().is_some_and(|slot| slot.kind == SlotKind::Pred);
+    form::table(chip).is_some_and(|table| table.forms_of(Op::ATOMS).iter().any(into_predicate))
 }
 
 /// A compare-and-swap loop on one or two words.
@@ -93,13 +162,7 @@ fn wide_loop(cx: &mut Lower<'_>, a: &Atomic, place: &Place) -> Result<Words, Low
     let new = combine(cx, a, &old)?;
     let seen: Words = (0..count).map(|_| cx.b.r()).collect();
     compare_and_swap(cx, place, a.scope, &seen, &old, &new);
-    let changed = cx.b.p();
-    if count == 2 {
-        let (seen, old) = (Source::values(seen.clone()), Source::values(old.clone()));
-        cx.pseudo(Pseudo::SetPredicate64, &[Mod::NE, Mod::U64], [changed], [seen, old]);
-    } else {
-        cx.b.isetp(changed, Mod::NE, true, seen[0], old[0]);
-    }
+    let changed = differs(cx, &seen, &old);
     for (&d, &word) in old.iter().zip(&seen) {
         cx.b.mov(d, word);
     }
