@@ -7,7 +7,7 @@ use crate::launch::Fault;
 use crate::machine::{BlockState, Machine};
 use crate::memory::{Place, misaligned, out_of_bounds, shared_address, span, word};
 use crate::step::{Destination, Location, Source};
-use oriole_copies::Bytes;
+use oriole_machine_model::races::Bytes;
 
 /// Longest string that is read.
 const STRING_LIMIT: u64 = 1 << 16;

@@ -12,7 +12,7 @@ use crate::step::Action;
 use crate::texture::Objects;
 use crate::warp::Warp;
 use crate::watch::Watch;
-use oriole_tensor_memory::TensorMemory;
+use oriole_machine_model::tensor_memory::TensorMemory;
 
 /// Steps of a warp before the next warp of the block has its turn.
 const WARP_QUANTUM: u64 = 20_000;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use oriole_chip::MatrixUnit;
-use oriole_tensor_memory::TensorMemory;
+use oriole_machine_model::tensor_memory::TensorMemory;
 
 use crate::barrier::Barrier;
 use crate::lane::{Lane, SpecialValues};

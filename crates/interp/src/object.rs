@@ -8,7 +8,7 @@ use crate::context::LaneContext;
 use crate::launch::{Fault, FaultKind};
 use crate::memory::{Place, shared_address, word};
 use crate::step::{Location, ObjectOperation};
-use oriole_copies::Bytes;
+use oriole_machine_model::races::Bytes;
 
 /// Bytes of an mbarrier.
 pub const OBJECT_BYTES: usize = 8;

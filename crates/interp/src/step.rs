@@ -615,7 +615,7 @@ pub enum TensorOperation {
     /// `tcgen05.cp`
     Copy {
         /// The copy.
-        copy: oriole_tensor_memory::Copy,
+        copy: oriole_machine_model::tensor_memory::Copy,
         /// The target.
         to: Location,
         /// The descriptor of the source.
@@ -631,7 +631,7 @@ pub enum TensorOperation {
 #[derive(Clone, Debug)]
 pub struct TensorProduct {
     /// The form of the instruction.
-    pub form: oriole_tensor_memory::Form,
+    pub form: oriole_machine_model::tensor_memory::Form,
     /// The result.
     pub result: Location,
     /// The left factor in tensor memory, or else its descriptor.
@@ -664,9 +664,9 @@ pub enum TensorWarp {
     /// `tcgen05.relinquish_alloc_permit`
     GiveUp,
     /// `tcgen05.ld`, and its reduction of the registers of each thread.
-    Load(oriole_tensor_memory::Movement, Location, Option<Reduction>),
+    Load(oriole_machine_model::tensor_memory::Movement, Location, Option<Reduction>),
     /// `tcgen05.st`; operand: the registers.
-    Store(oriole_tensor_memory::Movement, Location),
+    Store(oriole_machine_model::tensor_memory::Movement, Location),
     /// `tcgen05.wait`: for stores, or for loads.
     Wait {
         /// For stores.

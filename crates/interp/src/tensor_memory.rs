@@ -9,8 +9,8 @@ use crate::matrix::{Registers, TensorSum};
 use crate::memory::{Place, in_block, out_of_bounds};
 use crate::step::{Location, Signal, TensorOperation, TensorProduct, TensorStep, TensorWarp};
 use crate::warp::Warp;
-use oriole_tensor_memory::{Address, Left, Operands, Outcome, PIECE, Product, shift};
-use oriole_tensor_memory::{Fault as Broken, TensorMemory};
+use oriole_machine_model::tensor_memory::{Address, Left, Operands, Outcome, PIECE, Product, shift};
+use oriole_machine_model::tensor_memory::{Fault as Broken, TensorMemory};
 
 /// Blocks of a cluster that a mask names.
 const BLOCKS: u32 = 16;
@@ -97,7 +97,7 @@ fn multiply(at: &mut LaneContext, step: &TensorProduct, ranks: &[u32]) -> Result
     let machine = &mut *at.machine;
     let unit = machine.matrix_unit.of_tensor_memory();
     let sum = TensorSum::new(&product, &unit, step.down);
-    let dot = |row: &oriole_tensor_memory::Row| sum.evaluate(&unit, row);
+    let dot = |row: &oriole_machine_model::tensor_memory::Row| sum.evaluate(&unit, row);
     product.execute(&mut machine.tensor, &machine.shared, ranks, &operands, dot).map_err(fault)
 }
 

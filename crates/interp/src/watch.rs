@@ -7,8 +7,8 @@ use crate::launch::{Fault, FaultKind};
 use crate::matrix::{Piece, ROW_BYTES};
 use crate::object::Object;
 use crate::step::{Code, Order};
-use oriole_copies::{Bytes, CopyNumber, Race, TensorCell, Transfers, Who};
-use oriole_tensor_memory::Touched;
+use oriole_machine_model::races::{Bytes, CopyNumber, Race, TensorCell, Transfers, Who};
+use oriole_machine_model::tensor_memory::Touched;
 
 /// Operations in flight in a cluster, and the current step.
 #[derive(Default)]
@@ -132,7 +132,7 @@ impl Watch {
     }
 
     /// An operation on tensor memory begins.
-    pub fn start_operation(&mut self, outcome: &oriole_tensor_memory::Outcome) {
+    pub fn start_operation(&mut self, outcome: &oriole_machine_model::tensor_memory::Outcome) {
         if !self.is_on() {
             return;
         }

@@ -4,11 +4,11 @@ use crate::block::Block;
 use crate::launch::Fault;
 use crate::transfers::Transfers;
 use crate::warp::{Polls, Wait, bits};
+use oriole_machine_model::tensor_memory::TensorMemory;
 use oriole_sass::{Effect, Instruction, Mod, Op};
-use oriole_tensor_memory::TensorMemory;
 
 /// Bits of an address in the shared memory of a block; above them is the rank of the block.
-pub(crate) const SHARED_BITS: u32 = oriole_copies::RANK_BIT;
+pub(crate) const SHARED_BITS: u32 = oriole_machine_model::races::RANK_BIT;
 
 /// Number of failed mbarrier waits of a warp, with no other progress, before it counts as deadlocked.
 const MOST_POLLS: u32 = 4096;

@@ -22,9 +22,9 @@ use oriole_chip::{Chip, Limits, Usage, nameable};
 use oriole_cubin::read::Kernel;
 use oriole_cubin::{Bound, Cubin, ParameterSpace};
 use oriole_latency::{Model, completes_before_next};
+use oriole_machine_model::tensor_memory::TensorMemory;
 use oriole_sass::register::{PT, URZ};
 use oriole_sass::{Access, Mod, Op, OperandKind, RegisterFile};
-use oriole_tensor_memory::TensorMemory;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,9 +1,9 @@
 //! The effect of instructions on copies in flight in shared memory.
 
-pub(crate) use oriole_copies::{Bytes, Transfers, Who, shared_bytes};
+pub(crate) use oriole_machine_model::races::{Bytes, Transfers, Who, shared_bytes};
 
 use crate::launch::HazardKind;
-use oriole_copies::Race;
+use oriole_machine_model::races::Race;
 use oriole_sass::{Effect, Instruction, Mod, Op, OperandKind};
 
 /// True for instructions that use shared memory asynchronously.

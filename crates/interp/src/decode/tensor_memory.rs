@@ -1,8 +1,8 @@
 //! `tcgen05`: tensor memory.
 
 use oriole_hir::{Immediate, Instruction, Operand};
+use oriole_machine_model::tensor_memory::{Copy, CopyShape, Form, Kind, Movement, Shape, Spread};
 use oriole_ptx::{Type, Word};
-use oriole_tensor_memory::{Copy, CopyShape, Form, Kind, Movement, Shape, Spread};
 
 use super::control::reduction;
 use super::{Decode, FunctionDecoder, Spellings, spelling};

@@ -3,7 +3,7 @@
 use super::sum::{Element, Finite, Layout, Number, Sum, old, step};
 use crate::value::soft::Format;
 use oriole_chip::MatrixUnit;
-use oriole_tensor_memory as tensor;
+use oriole_machine_model::tensor_memory as tensor;
 
 /// The accumulation of an MMA's elements.
 #[derive(Clone, Copy)]

@@ -9,13 +9,13 @@ use crate::cluster::SHARED_BITS;
 use crate::launch::Fault;
 use crate::number::{BF16, E4M3, E5M2, F16, F32, Round, TF32};
 use crate::warp::{Lanes, bits};
-use oriole_copies::{Bytes, TensorCell};
-use oriole_sass::register::RZ;
-use oriole_sass::{Mod, Op, OperandKind};
-use oriole_tensor_memory::{
+use oriole_machine_model::races::{Bytes, TensorCell};
+use oriole_machine_model::tensor_memory::{
     Address, Copy, CopyShape, Element, Form, Kind, Left, Movement, Operands, Outcome, PIECE, Product, Row,
     Shape, Spread, Sum, TensorMemory, Touched, shift,
 };
+use oriole_sass::register::RZ;
+use oriole_sass::{Mod, Op, OperandKind};
 
 /// Number of columns for one bit of the allocation masks.
 const UNIT: u32 = 32;
@@ -49,10 +49,10 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     }
 }
 
-impl From<oriole_tensor_memory::Fault> for Fault {
-    fn from(broken: oriole_tensor_memory::Fault) -> Fault {
+impl From<oriole_machine_model::tensor_memory::Fault> for Fault {
+    fn from(broken: oriole_machine_model::tensor_memory::Fault) -> Fault {
         match broken {
-            oriole_tensor_memory::Fault::Shared(address) => {
+            oriole_machine_model::tensor_memory::Fault::Shared(address) => {
                 Fault::OutOfBounds { space: "shared", address, size: PIECE as u32 }
             }
             other => Fault::TensorMemory(other.to_string()),

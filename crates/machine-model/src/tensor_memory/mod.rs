@@ -9,26 +9,19 @@
 //! confirmed".
 
 mod copy;
-mod descriptor;
+mod elements;
+mod instruction_descriptor;
 mod memory;
 mod movement;
 mod product;
+mod shared_matrix;
 mod sparse;
+mod zero_columns;
 
 pub use copy::{Copy, CopyShape, Spread};
-pub use descriptor::{InstructionDescriptor, SharedMatrix};
-pub use memory::{Address, COLUMNS, Fault, LANES, TensorMemory, shift};
+pub use elements::{Element, Kind, Sum};
+pub use instruction_descriptor::InstructionDescriptor;
+pub use memory::{Address, COLUMNS, Fault, HALF, LANES, TensorMemory, Touched, shift};
 pub use movement::{Movement, Shape};
-pub use product::{Element, Form, Kind, Left, Operands, Outcome, Product, Row, Sum};
-
-/// Sixteen bytes of shared memory: swizzling moves no smaller unit.
-pub const PIECE: usize = 16;
-
-/// A piece of the shared memory of a block: its rank, and the address.
-pub type Piece = (u32, u64);
-
-/// Cells of a block that an operation touches, for the checks of its rules: half of the lanes of a warp, and a column.
-pub type Touched = std::collections::BTreeSet<(u32, u32)>;
-
-/// Lanes that share a record of the operations on them.
-pub const HALF: u32 = 16;
+pub use product::{Form, Left, Operands, Outcome, Product, Row};
+pub use shared_matrix::{PIECE, Piece, SharedMatrix};

@@ -1,5 +1,6 @@
 //! The storage: lanes and columns of 32 bits, and the allocation of columns.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Lanes of the tensor memory of a block.
@@ -12,6 +13,12 @@ const UNIT: u32 = 32;
 const LANES_OF_WARP: u32 = 32;
 /// Columns that move in a shift: 32 bytes.
 const SHIFTED_COLUMNS: u32 = 8;
+
+/// Lanes that share a record of the operations on them.
+pub const HALF: u32 = 16;
+
+/// Cells of a block that an operation touches, for the checks of its rules: half of the lanes of a warp, and a column.
+pub type Touched = BTreeSet<(u32, u32)>;
 
 /// A place in tensor memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -200,17 +207,17 @@ fn check_columns(columns: u32) -> Result<(), Fault> {
 ///
 /// # Errors
 /// The address is not the first lane of a warp, or columns do not exist.
-pub fn shift(memory: &mut TensorMemory, address: Address) -> Result<crate::Touched, Fault> {
+pub fn shift(memory: &mut TensorMemory, address: Address) -> Result<Touched, Fault> {
     let Address { lane, column } = address;
     if !lane.is_multiple_of(LANES_OF_WARP) {
         return Err(Fault::Operands(format!("lane {lane} does not begin the lanes of a warp")));
     }
-    let mut touched = crate::Touched::new();
+    let mut touched = Touched::new();
     for column in column..column + SHIFTED_COLUMNS {
         for lane in lane..lane + LANES_OF_WARP - 1 {
             let word = memory.read(lane + 1, column)?;
             memory.write(lane, column, word)?;
-            touched.extend([lane, lane + 1].map(|lane| (lane / crate::HALF, column)));
+            touched.extend([lane, lane + 1].map(|lane| (lane / HALF, column)));
         }
     }
     Ok(touched)

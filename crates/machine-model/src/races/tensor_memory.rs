@@ -1,4 +1,4 @@
-//! Operations in flight on tensor memory: MMAs, copies and shifts are asynchronous until an mbarrier signals their
+//! The rules of tensor memory: MMAs, copies and shifts are asynchronous until an mbarrier signals their
 //! completion; loads and stores are until their warp has waited for them.
 //!
 //! * Data that such an operation writes may be touched by a warp that has found the phase of its mbarrier complete,
@@ -10,39 +10,9 @@
 //! Operations on tensor memory are assumed to run in issue order. Fences in addition to synchronization add nothing
 //! here: without them a program is correct on all hardware that was tested.
 
-use crate::clocks::Who;
-use crate::transfers::{CopyNumber, GOING_ON, Phase, Race, Transfers};
-use std::collections::BTreeMap;
-
-/// A few cells of tensor memory: rank of the block, half of the lanes of a warp, column.
-pub type TensorCell = (u32, u32, u32);
-
-/// A load or a store of a warp.
-#[derive(Clone, Copy)]
-struct Access {
-    warp: usize,
-    then: u32,
-    pc: u32,
-    stores: bool,
-}
-
-/// State of a few cells.
-#[derive(Default)]
-struct Cells {
-    writer: Option<CopyNumber>,
-    readers: Vec<CopyNumber>,
-    accesses: Vec<Access>,
-}
-
-/// Operations in flight in the tensor memories of a cluster.
-#[derive(Default)]
-pub(crate) struct TensorState {
-    cells: BTreeMap<TensorCell, Cells>,
-    /// Operations that no warp is known to have waited for.
-    open: Vec<CopyNumber>,
-    /// Loads and stores that their warp has not waited for.
-    accessed: Vec<(usize, TensorCell)>,
-}
+use super::clocks::Who;
+use super::in_flight::{Access, Cells, CopyNumber, GOING_ON, Phase, TensorCell, TensorState, Transfers};
+use super::race::Race;
 
 impl Transfers {
     /// A warp starts an operation that reads and writes cells.

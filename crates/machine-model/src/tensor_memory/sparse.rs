@@ -3,15 +3,14 @@
 //! Metadata are in tensor memory: a bit for each element of a row of 16 or 8 bits, two for a 32-bit one, half of one
 //! for a 4-bit one.
 
-use crate::memory::{Address, Fault, TensorMemory};
-use crate::{HALF, Touched};
+use super::memory::{Address, Fault, HALF, TensorMemory, Touched};
 
 /// Rows that share a half of the lanes of a warp, and are paired.
 const PAIR: u32 = 8;
 
 /// The positions of the stored elements in a row of `depth` elements of `bits` bits. `lane` is the one that computes
 /// the row.
-pub(crate) fn positions(
+pub(super) fn positions(
     memory: &TensorMemory,
     metadata: Address,
     selector: u32,

@@ -1,8 +1,7 @@
 //! Copies from shared to tensor memory.
 
-use crate::descriptor::SharedMatrix;
-use crate::memory::{Address, Fault, TensorMemory};
-use crate::{HALF, PIECE, Piece, Touched};
+use super::memory::{Address, Fault, HALF, TensorMemory, Touched};
+use super::shared_matrix::{PIECE, Piece, SharedMatrix};
 
 /// The shape of a copy, and its target lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

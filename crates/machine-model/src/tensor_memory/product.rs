@@ -1,8 +1,11 @@
 //! MMAs: the elements that are multiplied, their sources, and the destination of the sums.
 
-use crate::descriptor::{InstructionDescriptor, SharedMatrix};
-use crate::memory::{Address, Fault, LANES, TensorMemory};
-use crate::{HALF, Piece, Touched, sparse};
+use super::elements::Kind;
+use super::instruction_descriptor::InstructionDescriptor;
+use super::memory::{Address, Fault, HALF, LANES, TensorMemory, Touched};
+use super::shared_matrix::{Piece, SharedMatrix};
+use super::sparse;
+use super::zero_columns::ZeroColumns;
 
 /// Lanes of a warp; each has its own copy of the scales.
 const WARP: u32 = 32;
@@ -14,100 +17,6 @@ const DEEP: u32 = 96;
 const MOST_SCALES: usize = 6;
 /// Bytes of a word; a scale is one.
 const WORD_BYTES: u32 = 4;
-
-/// `.kind`
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    F16,
-    Tf32,
-    F8F6F4,
-    I8,
-    Mxf8f6f4,
-    Mxf4,
-    Mxf4Nvf4,
-}
-
-/// The element type of a factor.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Element {
-    F16,
-    BF16,
-    TF32,
-    E4M3,
-    E5M2,
-    E2M3,
-    E3M2,
-    E2M1,
-    U8,
-    S8,
-}
-
-/// The type of the accumulator.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sum {
-    Half,
-    Single,
-    Integer,
-}
-
-impl Kind {
-    /// Whether blocks of both factors are scaled.
-    pub fn is_scaled(self) -> bool {
-        matches!(self, Kind::Mxf8f6f4 | Kind::Mxf4 | Kind::Mxf4Nvf4)
-    }
-
-    /// Bits of an element in tensor memory, which determine the depth.
-    pub fn container_bits(self) -> u32 {
-        match self {
-            Kind::Tf32 => 32,
-            Kind::F16 => 16,
-            Kind::F8F6F4 | Kind::I8 | Kind::Mxf8f6f4 => 8,
-            Kind::Mxf4 | Kind::Mxf4Nvf4 => 4,
-        }
-    }
-
-    /// The type in a field of the descriptor.
-    pub(crate) fn element(self, field: u32) -> Option<Element> {
-        let named: &[Option<Element>] = match self {
-            Kind::F16 => &[Some(Element::F16), Some(Element::BF16)],
-            Kind::Tf32 => &[None, None, Some(Element::TF32)],
-            Kind::I8 => &[Some(Element::U8), Some(Element::S8)],
-            Kind::F8F6F4 | Kind::Mxf8f6f4 => {
-                const {
-                    &[
-                        Some(Element::E4M3),
-                        Some(Element::E5M2),
-                        None,
-                        Some(Element::E2M3),
-                        Some(Element::E3M2),
-                        Some(Element::E2M1),
-                    ]
-                }
-            }
-            Kind::Mxf4 | Kind::Mxf4Nvf4 => &[None, Some(Element::E2M1)],
-        };
-        *named.get(field as usize)?
-    }
-}
-
-impl Element {
-    /// Bits of an element.
-    pub fn bits(self) -> u32 {
-        match self {
-            Element::TF32 => 32,
-            Element::F16 | Element::BF16 => 16,
-            Element::E4M3 | Element::E5M2 | Element::U8 | Element::S8 => 8,
-            Element::E2M3 | Element::E3M2 => 6,
-            Element::E2M1 => 4,
-        }
-    }
-
-    /// The element in a container of tensor memory. FP4 is in the middle of a byte (not confirmed).
-    fn unpack(self, container: u32, bits: u32) -> u64 {
-        let place = if bits == 8 && self.bits() == 4 { 2 } else { 0 };
-        u64::from(container) >> place & (u64::MAX >> (64 - self.bits()))
-    }
-}
 
 /// The properties of an MMA that the instruction states.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -516,33 +425,6 @@ impl Product {
     }
 }
 
-/// The zero columns of the right factor.
-struct ZeroColumns {
-    bits: u64,
-    /// Columns of a part of the mask.
-    part: u32,
-    shift: u32,
-}
-
-impl ZeroColumns {
-    fn new(bits: u64, rows: u32, columns: u32) -> ZeroColumns {
-        let parts = (LANES / rows.min(LANES)).max(1);
-        ZeroColumns { bits, part: columns / parts, shift: (bits >> 56 & 0x3f) as u32 }
-    }
-
-    fn has(&self, column: u32) -> bool {
-        let field = |bit: u32, width: u32| (self.bits >> bit & ((1 << width) - 1)) as u32;
-        if field(39, 1) == 0 {
-            return false;
-        }
-        let (part, at) = (column / self.part, column % self.part);
-        let [zeros, used] = [40, 48].map(|bit| field(bit, 8) + 1);
-        let begins_zero = field(32 + part, 1) == 1;
-        let place = (field(8 * part, 8) + at) % (zeros + used);
-        if begins_zero { place < zeros } else { place >= used }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -552,19 +434,6 @@ mod tests {
 
     fn described(rows: u32, columns: u32) -> u32 {
         2 << 4 | 1 << 7 | 1 << 10 | columns >> 3 << 17 | rows >> 4 << 24
-    }
-
-    #[test]
-    fn masks_of_columns_are_those_of_the_manual() {
-        let mask = |starts: u64, first: u64, rows, part: u32| {
-            let bits = starts | first << 32 | 1 << 39 | 2 << 40 | 3 << 48;
-            let zeros = ZeroColumns::new(bits, rows, 64);
-            (0..7).fold(0, |mask, at| mask | u32::from(zeros.has(part * zeros.part + at)) << at)
-        };
-        assert_eq!(mask(0, 0, 128, 0), 0b111_0000);
-        assert_eq!([0, 1].map(|part| mask(0, 1, 64, part)), [0b000_0111, 0b111_0000]);
-        let fourth = [0, 1, 2, 3].map(|part| mask(0x01_02_01_00, 0b0011, 32, part));
-        assert_eq!(fourth, [0b000_0111, 0b100_0011, 0b001_1100, 0b011_1000]);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Loads and stores between tensor memory and the registers of a warp.
 
-use crate::memory::{Address, Fault, TensorMemory};
-use crate::{HALF, Touched};
+use super::memory::{Address, Fault, HALF, TensorMemory, Touched};
 
 /// Lanes of a warp, and of tensor memory that it reaches.
 const WARP: u32 = 32;
