@@ -17,7 +17,7 @@ use compare::{Rule, Tolerance};
 pub use elements::Element;
 pub use error::RecordError;
 pub use hex::encode;
-use oriole_chip::texture::Opaque;
+use oriole_machine_model::texture::Opaque;
 use record::{Argument, Comparison, Contents, Record, Scalar};
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;

@@ -9,7 +9,7 @@ use crate::names;
 use crate::outcome::{Outcome, misused};
 use crate::session;
 use oriole_chip::Chip;
-use oriole_chip::texture::Opaque;
+use oriole_machine_model::texture::Opaque;
 use oriole_options::Options;
 use oriole_simulate::Likeness;
 use std::collections::{BTreeMap, HashMap};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use oriole_chip::texture::Opaque;
+use oriole_machine_model::texture::Opaque;
 
 /// A kernel launch.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -7,6 +7,8 @@
 //!
 //! * [`races`]: the rules of asynchronous copies and MMAs, and the knowledge of each warp about others.
 //! * [`tensor_memory`]: the tensor memory of Blackwell, and the cells that each instruction reads and writes.
+//! * [`texture`]: textures, samplers and surfaces with their texels.
 
 pub mod races;
 pub mod tensor_memory;
+pub mod texture;

@@ -4,10 +4,11 @@
 use crate::descriptors::{self, DESCRIPTOR_BYTES};
 use crate::launch::{Fault, Launch};
 use crate::memory::{CONSTANT_WINDOW, Global, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
-use oriole_chip::texture::{DescriptorTable, Opaque};
+use oriole_chip::texture::DescriptorTable;
 use oriole_chip::{ConstantBank, ParameterWindow, WordShape};
 use oriole_cubin::read::{Kernel, Section};
 use oriole_cubin::{Cubin, RelocationKind};
+use oriole_machine_model::texture::Opaque;
 use std::collections::BTreeMap;
 
 /// Bytes of a constant bank.

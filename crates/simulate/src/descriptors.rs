@@ -1,6 +1,7 @@
 //! The driver's tables of descriptors that handles index, in the format that compiled code reads.
 
-use oriole_chip::texture::{AddressMode, DescriptorTable, Element, Opaque, Sampler, Texture};
+use oriole_chip::texture::DescriptorTable;
+use oriole_machine_model::texture::{AddressMode, Element, Opaque, Sampler, Texture};
 
 /// Bytes of a descriptor, in every table. The value is ours: code asks the loader for it.
 pub(crate) const DESCRIPTOR_BYTES: u32 = 0x40;

@@ -1,6 +1,6 @@
 //! Input and output of the simulator: plain data.
 
-use oriole_chip::texture::Opaque;
+use oriole_machine_model::texture::Opaque;
 use oriole_sass::{DecodeError, RegisterFile};
 
 /// A kernel launch.

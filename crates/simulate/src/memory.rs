@@ -3,7 +3,7 @@
 
 use crate::heap::Heap;
 use crate::launch::Fault;
-use oriole_chip::texture::Opaque;
+use oriole_machine_model::texture::Opaque;
 
 /// Upper half of the generic address of shared memory.
 pub(crate) const SHARED_WINDOW: u64 = 0x7f10 << 32;

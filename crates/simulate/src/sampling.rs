@@ -3,7 +3,7 @@
 //! Places have 8 fractional bits, as in the published description of the unit; sums are exact.
 
 use crate::number::F16;
-use oriole_chip::texture::{AddressMode, Element, Sampler, Texture};
+use oriole_machine_model::texture::{AddressMode, Element, Sampler, Texture};
 
 /// Fractional bits of a place.
 const FRACTION: u32 = 8;

@@ -9,17 +9,8 @@ use std::path::{Path, PathBuf};
 /// Layers from left to right: a crate may depend only on crates of layers to its left. Stage crates of one layer never
 /// depend on each other.
 const LAYERS: &[&[&str]] = &[
-    &[
-        "query-macro",
-        "chip",
-        "diagnostics",
-        "options",
-        "store",
-        "machine-model",
-        "debug-info",
-        "memory-functions",
-    ],
-    &["syntax", "sass"],
+    &["query-macro", "chip", "diagnostics", "options", "store", "debug-info", "memory-functions"],
+    &["syntax", "sass", "machine-model"],
     &["ptx", "latency", "ori", "ptxas"],
     &["hir", "cubin"],
     &["lower", "legalize", "optimize", "schedule", "regalloc", "isel", "encode", "interp", "simulate"],

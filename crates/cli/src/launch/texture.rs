@@ -2,7 +2,7 @@
 
 use super::error::RecordError;
 use super::hex::decode;
-use oriole_chip::texture::{AddressMode, Element, Layout, Sampler, Texture};
+use oriole_machine_model::texture::{AddressMode, Element, Layout, Sampler, Texture};
 use serde::Deserialize;
 
 /// A texture or surface as written.

@@ -6,7 +6,8 @@ mod surface;
 
 use std::collections::BTreeMap;
 
-use oriole_chip::texture::{Layout, Opaque, OpaqueKind, Sampler, Texture};
+use oriole_chip::texture::OpaqueKind;
+use oriole_machine_model::texture::{Layout, Opaque, Sampler, Texture};
 use rustc_apfloat::Float;
 use rustc_apfloat::FloatConvert;
 use rustc_apfloat::ieee::{Half, Single};

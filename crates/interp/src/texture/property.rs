@@ -1,6 +1,6 @@
 //! Properties of textures, samplers and surfaces, with the codes of the PTX manual.
 
-use oriole_chip::texture::{AddressMode, Element, Opaque, Sampler, Texture};
+use oriole_machine_model::texture::{AddressMode, Element, Opaque, Sampler, Texture};
 use oriole_ptx::word::OpaqueProperty;
 
 /// A queried property.

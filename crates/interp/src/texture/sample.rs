@@ -2,7 +2,7 @@
 //! are first wrapped or clamped into the texture, then the nearest texel is taken, or texels are interpolated dimension
 //! by dimension with weights of 8 bits.
 
-use oriole_chip::texture::{AddressMode, Element, Sampler, Texture};
+use oriole_machine_model::texture::{AddressMode, Element, Sampler, Texture};
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::Half;
 

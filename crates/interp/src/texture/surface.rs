@@ -1,6 +1,6 @@
 //! Accesses to surfaces: raw bytes, or components in the format of the surface.
 
-use oriole_chip::texture::{Element, Texture};
+use oriole_machine_model::texture::{Element, Texture};
 
 use super::{Handle, Space, half};
 use crate::context::LaneContext;

@@ -5,8 +5,8 @@ mod tensor_map;
 
 use std::path::Path;
 
-use oriole_chip::texture::{AddressMode, Element, Layout, Opaque, Sampler, Texture};
 use oriole_interp::{Arg, Launch};
+use oriole_machine_model::texture::{AddressMode, Element, Layout, Opaque, Sampler, Texture};
 use serde_json::Value;
 
 /// A launch record.

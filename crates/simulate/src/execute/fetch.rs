@@ -5,7 +5,7 @@ use crate::launch::Fault;
 use crate::number::{F16, Round};
 use crate::sampling::{Point, face, gather, load, sample};
 use crate::warp::Lanes;
-use oriole_chip::texture::{Layout, Opaque, Sampler, Texture};
+use oriole_machine_model::texture::{Layout, Opaque, Sampler, Texture};
 use oriole_sass::register::RZ;
 use oriole_sass::{Mod, Op, OperandKind, Symbol};
 

@@ -4,7 +4,7 @@ use super::{Context, each_active, fetch};
 use crate::launch::Fault;
 use crate::memory::{load_words, store_words};
 use crate::number::{F16, Round};
-use oriole_chip::texture::{Element, Opaque, Texture};
+use oriole_machine_model::texture::{Element, Opaque, Texture};
 use oriole_sass::register::RZ;
 use oriole_sass::{Mod, Op, OperandKind};
 
