@@ -3,19 +3,9 @@
 
 use crate::launch::Fault;
 use crate::memory::Global;
-use std::collections::BTreeMap;
 
 /// Size of the heap in bytes.
 const LIMIT: u64 = 1 << 28;
-
-/// The allocations of the heap.
-#[derive(Default)]
-pub(crate) struct Heap {
-    /// The ranges of global memory by their addresses.
-    given: BTreeMap<u64, usize>,
-    /// Their total size in bytes.
-    bytes: u64,
-}
 
 impl Global {
     /// The address of `bytes` bytes, all zero; 0 if the heap is exhausted.

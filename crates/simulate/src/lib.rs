@@ -8,7 +8,9 @@
 mod accesses;
 mod barrier_object;
 mod block;
+mod cached_source;
 mod cluster;
+mod conflict;
 mod constants;
 mod descriptors;
 mod execute;

@@ -2,6 +2,7 @@
 
 use crate::block::Block;
 use crate::cluster::{Cluster, meet};
+use crate::conflict::Conflict;
 use crate::constants::{CODE_BASE, Setup, fill, place_variables, relocated_code};
 use crate::execute::bulk::first_block;
 use crate::execute::control::outside;
@@ -14,7 +15,7 @@ use crate::lint::chip_of;
 use crate::memory::{Global, load_words};
 use crate::partings::{acts_together, asks_who_is_there};
 use crate::program::{Program, Step};
-use crate::tracker::{Condition, Conditions, Conflict, Tracker};
+use crate::tracker::{Condition, Conditions, Tracker};
 use crate::transfers::{Transfers, follow, is_asynchronous};
 use crate::warp::{Wait, Warp};
 use oriole_chip::{Chip, Limits, Usage, nameable};

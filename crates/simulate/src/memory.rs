@@ -1,9 +1,9 @@
 //! Memories and the addresses by which threads reach them. Each buffer and each group of global variables is a range of
 //! its own with gaps around it, so that an access outside is detected.
 
-use crate::heap::Heap;
 use crate::launch::Fault;
 use oriole_machine_model::texture::Opaque;
+use std::collections::BTreeMap;
 
 /// Upper half of the generic address of shared memory.
 pub(crate) const SHARED_WINDOW: u64 = 0x7f10 << 32;
@@ -22,6 +22,15 @@ const GAP: u64 = 0x10_0000;
 pub(crate) struct Range {
     pub base: u64,
     pub bytes: Vec<u8>,
+}
+
+/// The allocations of the device heap, which are ranges as well.
+#[derive(Default)]
+pub(crate) struct Heap {
+    /// The ranges of global memory by their addresses.
+    pub given: BTreeMap<u64, usize>,
+    /// Their total size in bytes.
+    pub bytes: u64,
 }
 
 /// Global memory.

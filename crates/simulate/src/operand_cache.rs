@@ -2,42 +2,10 @@
 //! same slot and bank, whether another warp issues in between or not. Where a register was overwritten in between, the
 //! reader gets the old value.
 
+use crate::cached_source::Source;
 use crate::program::Step;
-use oriole_latency::{CACHE_SLOTS, Model, banks, is_branch_like, operand_cache};
-use oriole_sass::form::Form;
-use oriole_sass::register::RZ;
-use oriole_sass::{Access, Instruction, Op, OperandKind, RegisterFile};
-
-/// A register that an instruction reads through the operand cache.
-#[derive(Clone, Copy, Hash)]
-pub(crate) struct Source {
-    double: bool,
-    slot: usize,
-    first: u8,
-    registers: u8,
-    keep: bool,
-}
-
-/// The sources of an instruction that go through the cache.
-pub(crate) fn sources(model: &Model, form: &Form, instruction: &Instruction) -> Vec<Source> {
-    let mut list = Vec::new();
-    let class = model.class(instruction.op, &instruction.mods);
-    for (slot, &at) in form.reuse.iter().enumerate() {
-        let Some(operand) = instruction.operands.get(usize::from(at)) else { continue };
-        let OperandKind::Reg(first) = operand.kind else { continue };
-        let cached = operand_cache(class, slot);
-        if let Some(cached) = cached.filter(|_| first != RZ) {
-            list.push(Source {
-                double: cached.double,
-                slot,
-                first,
-                registers: cached.registers,
-                keep: operand.reuse,
-            });
-        }
-    }
-    list
-}
+use oriole_latency::{CACHE_SLOTS, banks, is_branch_like};
+use oriole_sass::{Access, Op, RegisterFile};
 
 /// A cached register.
 #[derive(Clone, Copy, PartialEq)]

@@ -1,9 +1,9 @@
 //! Registers of MMAs of a warp group in flight: results that are invalid before the wait for their group, and left
 //! factors that are still read. No scoreboard covers them; `WARPGROUP.DEPBAR` waits for groups.
 
+use crate::conflict::Conflict;
 use crate::launch::HazardKind;
 use crate::program::Step;
-use crate::tracker::Conflict;
 use oriole_latency::{Class, Slot};
 use oriole_sass::{Access, Mod, Op, OperandKind, RegisterFile, Symbol};
 

@@ -1,7 +1,7 @@
 //! The code of a kernel, decoded once: instructions with the registers they touch and their scheduling class.
 
 use crate::accesses::accesses;
-use crate::operand_cache::{Source, sources};
+use crate::cached_source::{Source, sources};
 use oriole_chip::{Chip, WordShape};
 use oriole_latency::{Class, Model};
 use oriole_sass::decode::decode_with_form;

@@ -2,6 +2,7 @@
 //! bookkeeping serves the simulator, which knows the lanes of each access, and the static checker, which knows only
 //! guards.
 
+use crate::conflict::{Conflict, Register};
 use crate::launch::HazardKind;
 use crate::operand_cache::OperandCache;
 use crate::products::Products;
@@ -20,9 +21,6 @@ pub(crate) trait Condition: Copy + PartialEq {
     /// Every lane that meets the other condition meets this one.
     fn covers(&self, other: &Self) -> bool;
 }
-
-/// A register of any file.
-type Register = (RegisterFile, u8);
 
 /// The conditions of an instruction: under which it reads its guard, which is whenever it is reached, and under which
 /// it acts.
@@ -75,16 +73,6 @@ struct Recent<C> {
     class: Class,
     slot: Slot,
     condition: C,
-}
-
-/// A conflict found at an instruction.
-#[derive(Clone, Copy)]
-pub(crate) struct Conflict {
-    pub other: u32,
-    pub kind: HazardKind,
-    pub register: Register,
-    pub distance: u32,
-    pub needed: u32,
 }
 
 /// Longest distance of any rule, in cycles; older results need no tracking.

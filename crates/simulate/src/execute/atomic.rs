@@ -1,9 +1,9 @@
 //! Atomic operations. Lanes act one after the other in ascending order.
 
+use super::context::{Context, each_active};
 use super::float::Extreme;
 use super::load_store::{Space, addresses, place, registers};
 use super::synchronize::told;
-use super::{Context, each_active};
 use crate::barrier_object::counted_arrival;
 use crate::launch::Fault;
 use crate::memory::{load_words, store_words};

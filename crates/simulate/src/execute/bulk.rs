@@ -1,10 +1,10 @@
 //! Bulk copies: asynchronous operations with their operands in uniform registers. Copies are done at once.
 
 use super::atomic::{Kind, combine, wide};
+use super::context::{Context, LaunchContext};
 use super::half::OUT_OF_BOUNDS;
-use super::load_store::{SHARED_ADDRESS_MASK, Space, load, place};
+use super::load_store::{SHARED_ADDRESS_MASK, Space, place};
 use super::tensor::{self, LINE, Map, Row};
-use super::{Context, LaunchContext};
 use crate::cluster::SHARED_BITS;
 use crate::launch::Fault;
 use crate::memory::{load_words, slice, store_words};
@@ -28,16 +28,6 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         Op::UGETNEXTWORKID => take_cluster(context),
         _ => copy_box(context),
     }
-}
-
-/// Bytes at a generic address.
-pub(super) fn generic_bytes(context: &mut Context, address: u64, count: usize) -> Result<Vec<u8>, Fault> {
-    let mut bytes = Vec::with_capacity(count);
-    for at in (0..count as u64).step_by(4) {
-        let words = load(context, 0, Space::Generic, address.wrapping_add(at), 4)?;
-        bytes.extend(words[0].to_le_bytes());
-    }
-    Ok(bytes)
 }
 
 /// Uniform registers of an operand, from one of them on.

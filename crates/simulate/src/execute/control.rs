@@ -1,6 +1,6 @@
 //! Control flow: branches, calls, convergence, barriers and exit. These instructions rearrange the groups of the warp.
 
-use super::{Context, Next};
+use super::context::{Context, Next};
 use crate::block::{Arrival, Reduction};
 use crate::constants::{CODE_BASE, extern_function};
 use crate::launch::Fault;

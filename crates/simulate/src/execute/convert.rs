@@ -1,6 +1,6 @@
 //! Conversions between floating-point formats, between these and integers, and rounding to integral values.
 
-use super::Context;
+use super::context::Context;
 use super::float::rounding;
 use crate::launch::Fault;
 use crate::number::{

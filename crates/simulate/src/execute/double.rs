@@ -1,8 +1,8 @@
 //! f64 arithmetic and comparison.
 
+use super::context::{Context, mask_of};
 use super::float::{Comparison, rounding};
 use super::integer::join;
-use super::{Context, mask_of};
 use crate::launch::Fault;
 use crate::number::{F64, Round};
 use oriole_sass::{Mod, Op};

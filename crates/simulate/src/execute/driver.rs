@@ -2,8 +2,8 @@
 //! calling convention of NVIDIA's compiler, and leave garbage in every register that it lets them clobber, so that a
 //! caller that relies on one is found. Calls within the file are not handled here.
 
+use super::context::{Context, each_active};
 use super::load_store::{Space, load, place};
-use super::{Context, each_active};
 use crate::format::values;
 use crate::launch::Fault;
 use crate::memory::store_words;

@@ -1,6 +1,6 @@
 //! Texture fetches and queries: TEX, TLD, TLD4, TXD, TXQ.
 
-use super::{Context, each_active};
+use super::context::{Context, each_active};
 use crate::launch::Fault;
 use crate::number::{F16, Round};
 use crate::sampling::{Point, face, gather, load, sample};

@@ -1,7 +1,7 @@
 //! f32 arithmetic and comparison.
 
+use super::context::{Context, mask_of};
 use super::integer::join;
-use super::{Context, mask_of};
 use crate::launch::Fault;
 use crate::number::{BF16, F16, F32, Format, Round, add, fused, multiply};
 use crate::warp::Lanes;

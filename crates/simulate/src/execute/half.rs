@@ -1,8 +1,8 @@
 //! f16x2 and bf16x2 arithmetic.
 
+use super::context::{Context, mask_of};
 use super::float::{Comparison, Extreme};
 use super::integer::join;
-use super::{Context, mask_of};
 use crate::launch::Fault;
 use crate::number::{BF16, F16, F32, Format, Round, add, fused, multiply};
 use oriole_sass::register::RZ;

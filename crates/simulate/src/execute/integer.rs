@@ -1,7 +1,7 @@
 //! Integer arithmetic, logic, shifts, comparisons and moves of both datapaths. An instruction of the uniform datapath
 //! is executed as its vector counterpart on operands that are the same in every lane.
 
-use super::{Context, mask_of};
+use super::context::{Context, mask_of};
 use crate::launch::Fault;
 use crate::warp::{Lanes, WideLanes};
 use oriole_sass::register::PT;

@@ -1,6 +1,6 @@
 //! Loads and stores of every space, and the generic addresses that reach several.
 
-use super::{Context, each_active};
+use super::context::{Context, each_active};
 use crate::cluster::SHARED_BITS;
 use crate::launch::Fault;
 use crate::memory::{
@@ -503,7 +503,7 @@ fn query_space(context: &mut Context) -> Result<(), Fault> {
         return Err(context.refuse());
     };
     let everywhere = !context.has(Mod::S);
-    let holds = super::mask_of(|lane| {
+    let holds = super::context::mask_of(|lane| {
         let (space, address) = resolve(Space::Generic, addresses[lane]);
         space == asked && (space != Space::Cluster || everywhere || address >> SHARED_BITS == own)
     });

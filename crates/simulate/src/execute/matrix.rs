@@ -3,8 +3,9 @@
 //! Operand 0 is the result, then the left and the right factor and the accumulator. Elements are located by row and
 //! column; sums are computed in f64, which holds every term and every sum exactly.
 
+use super::context::Context;
+use super::double;
 use super::float::rounding;
-use super::{Context, double};
 use crate::accesses::matrix_shape;
 use crate::launch::Fault;
 use crate::number::{BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, Format, Round, TF32};

@@ -4,7 +4,7 @@
 //! A quarter is lanes `4q..4q + 4` and `4q + 16..4q + 20`. The layout of elements in registers is that of `mma.m8n8k4`
 //! in the PTX manual.
 
-use super::Context;
+use super::context::Context;
 use super::matrix::{Steps, Term};
 use crate::launch::Fault;
 use crate::number::{F16, F32, Format, Round};

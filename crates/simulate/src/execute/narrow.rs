@@ -1,6 +1,6 @@
 //! Arithmetic on four FP8 or narrower values in a word, each rounded once: `QADD4`, `QMUL4`, `QFMA4`.
 
-use super::Context;
+use super::context::Context;
 use crate::launch::Fault;
 use crate::number::{E2M1, E2M3, E3M2, E4M3, E5M2, Format, Real, Round, Value};
 use oriole_sass::{Mod, Op};

@@ -1,6 +1,6 @@
 //! Special registers, barrier results and the program counter as a value.
 
-use super::Context;
+use super::context::Context;
 use crate::constants::CODE_BASE;
 use crate::launch::Fault;
 use crate::memory::SHARED_WINDOW;

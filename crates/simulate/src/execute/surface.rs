@@ -1,6 +1,7 @@
 //! Surfaces: SULD, SUST, SURED. The first coordinate counts bytes with `.BA`, texels without.
 
-use super::{Context, each_active, fetch};
+use super::context::{Context, each_active};
+use super::fetch;
 use crate::launch::Fault;
 use crate::memory::{load_words, store_words};
 use crate::number::{F16, Round};

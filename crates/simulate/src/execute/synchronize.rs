@@ -1,7 +1,7 @@
 //! Operations on mbarriers in shared memory (`SYNCS`, `ARRIVES`), and stores that signal one (`STAS`).
 
+use super::context::{Context, each_active};
 use super::load_store::{Space, addresses, place, registers};
-use super::{Context, each_active};
 use crate::barrier_object::{self, Change, OBJECT_BYTES};
 use crate::launch::Fault;
 use crate::memory::store_words;

@@ -3,8 +3,8 @@
 //! The layout of a tensor map is that of `tensormap.replace`; the fields of im2col tiles are in the second half, where
 //! launches put them.
 
-use super::Context;
-use super::bulk::generic_bytes;
+use super::context::Context;
+use super::load_store::{Space, load};
 use crate::launch::Fault;
 
 /// Size and alignment of a tensor map, in bytes.
@@ -53,6 +53,16 @@ struct Dimension {
 struct Bounds {
     first: i64,
     last: i64,
+}
+
+/// Bytes at a generic address.
+fn generic_bytes(context: &mut Context, address: u64, count: usize) -> Result<Vec<u8>, Fault> {
+    let mut bytes = Vec::with_capacity(count);
+    for at in (0..count as u64).step_by(4) {
+        let words = load(context, 0, Space::Generic, address.wrapping_add(at), 4)?;
+        bytes.extend(words[0].to_le_bytes());
+    }
+    Ok(bytes)
 }
 
 pub(super) struct Map {

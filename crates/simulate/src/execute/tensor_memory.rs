@@ -1,7 +1,7 @@
 //! Tensor memory: loads and stores, copies, MMAs, and allocation of columns. Asynchronous operations are done at once;
 //! a separate check follows whether a program waits for them.
 
-use super::Context;
+use super::context::Context;
 use super::float::Extreme;
 use super::matrix::{Steps, Term};
 use crate::barrier_object::{Change, fresh};

@@ -2,7 +2,7 @@
 //! correctly rounded, or, on request, perturbed within the error that NVIDIA publishes, so that a caller can show that
 //! a kernel does not depend on a lucky approximation.
 
-use super::Context;
+use super::context::Context;
 use crate::launch::Fault;
 use crate::number::{BF16, F16, F32, Format, Round};
 use oriole_sass::{Mod, OperandKind};

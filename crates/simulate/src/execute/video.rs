@@ -1,6 +1,6 @@
 //! Integer min and max, packed 16-bit and 8-bit arithmetic, dot products and saturating packs.
 
-use super::Context;
+use super::context::Context;
 use crate::launch::Fault;
 use crate::warp::{Lanes, WideLanes};
 use oriole_sass::register::PT;

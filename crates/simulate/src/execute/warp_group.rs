@@ -4,7 +4,7 @@
 //! The result is written at once; the hazard checker verifies that nothing touches it before the wait. The shared
 //! memory that was read is compared again at the wait for its group.
 
-use super::Context;
+use super::context::Context;
 use super::matrix::{Steps, Term};
 use crate::launch::Fault;
 use crate::number::{BF16, E4M3, E5M2, F16, F32, Format, TF32};

@@ -1,7 +1,7 @@
 //! Votes, shuffles, matches and reductions over the lanes of the group.
 
+use super::context::{Context, mask_of};
 use super::float::Extreme;
-use super::{Context, mask_of};
 use crate::launch::Fault;
 use crate::number::F32;
 use crate::warp::{Lanes, bits};
