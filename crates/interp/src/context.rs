@@ -5,7 +5,7 @@
 use crate::lane::{LOCAL_START, Lane, SpecialValues};
 use crate::launch::Fault;
 use crate::machine::{BlockState, Machine};
-use crate::memory::{Place, misaligned, out_of_bounds, shared_address, span, word};
+use crate::memory::{Place, SHARED_START, misaligned, out_of_bounds, shared_address, span, word};
 use crate::step::{Destination, Location, Source};
 use oriole_machine_model::races::Bytes;
 
@@ -108,7 +108,7 @@ impl LaneContext<'_, '_> {
                 let (rank, offset) = shared_address(offset, self.block.rank);
                 let memory = self.machine.shared.get_mut(rank as usize);
                 memory
-                    .filter(|_| offset >= u64::from(crate::decode::SHARED_START))
+                    .filter(|_| offset >= u64::from(SHARED_START))
                     .and_then(|memory| span(memory, offset, length))
             }
             Place::Local if offset >= u64::from(LOCAL_START) => span(&mut self.lane.local, offset, length),

@@ -9,8 +9,8 @@ use crate::calls;
 use crate::context::LaneContext;
 use crate::lane::State;
 use crate::launch::{Fault, FaultKind};
+use crate::mbarrier;
 use crate::memory::{Place, function_at, in_block, shared_address, word};
-use crate::object;
 use crate::step::{Action, CallTarget, Location};
 use crate::tensor_memory;
 use crate::texture;
@@ -71,7 +71,7 @@ pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
         }
         Action::PendingCount { destination, source } => {
             let state = at.read(*source);
-            at.write(*destination, object::pending_count(state));
+            at.write(*destination, mbarrier::pending_count(state));
         }
         Action::CheckLayout { location, second, destination } => {
             let address = at.object_address(location)?;

@@ -6,7 +6,7 @@ use crate::barrier::{Barrier, reduction};
 use crate::decode::{self, Decoded, Kept};
 use crate::lane::{Lane, State, members};
 use crate::launch::{Fault, FaultKind, Launch, Outcome};
-use crate::machine::{BlockState, Machine};
+use crate::machine::{BlockState, Machine, first_block};
 use crate::program::Program;
 use crate::step::Action;
 use crate::texture::Objects;
@@ -253,14 +253,6 @@ impl Cluster {
         let stuck = self.blocks.iter().find(|block| !block.has_ended()).unwrap_or(&self.blocks[0]);
         stuck.deadlock(machine)
     }
-}
-
-/// The first block of a cluster.
-pub fn first_block(grid: [u32; 3], shape: [u32; 3], number: u64) -> [u32; 3] {
-    let clusters: [u64; 3] = std::array::from_fn(|axis| u64::from(grid[axis] / shape[axis]));
-    let place =
-        [number % clusters[0], number / clusters[0] % clusters[1], number / clusters[0] / clusters[1]];
-    std::array::from_fn(|axis| place[axis] as u32 * shape[axis])
 }
 
 /// Runs a launch.

@@ -90,3 +90,11 @@ impl Machine<'_> {
         fault
     }
 }
+
+/// The first block of a cluster.
+pub fn first_block(grid: [u32; 3], shape: [u32; 3], number: u64) -> [u32; 3] {
+    let clusters: [u64; 3] = std::array::from_fn(|axis| u64::from(grid[axis] / shape[axis]));
+    let place =
+        [number % clusters[0], number / clusters[0] % clusters[1], number / clusters[0] / clusters[1]];
+    std::array::from_fn(|axis| place[axis] as u32 * shape[axis])
+}

@@ -25,6 +25,9 @@ const REGION_START: u64 = 0x0100_0000;
 /// Bytes between two function addresses.
 const FUNCTION_STRIDE: u64 = 0x100;
 
+/// Offset of the first shared variable: the space below is reserved, and so no shared variable has address zero.
+pub const SHARED_START: u32 = 1024;
+
 /// A state space that an access names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {

@@ -5,7 +5,7 @@
 
 use crate::launch::{Fault, FaultKind};
 use crate::matrix::{Piece, ROW_BYTES};
-use crate::object::Object;
+use crate::mbarrier::Object;
 use crate::step::{Code, Order};
 use oriole_machine_model::races::{Bytes, CopyNumber, Race, TensorCell, Transfers, Who};
 use oriole_machine_model::tensor_memory::Touched;

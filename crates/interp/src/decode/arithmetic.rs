@@ -2,64 +2,22 @@
 
 use oriole_hir::{Instruction, Operand};
 use oriole_ptx::{Opcode, Type, Word, word};
-use rustc_apfloat::Round;
 
 use super::conversion::few;
+use super::modifiers::{first_type, last_type, mode};
 use super::operand::{SINK, format, half_kind, kind};
-use super::{Decode, FunctionDecoder, NONE, Unsupported};
+use super::{Decode, FunctionDecoder, NONE};
 use crate::step::{Action, CarryOperation, Destination, Source};
 use crate::value::FourNarrow;
 use crate::value::Operation;
 use crate::value::approximate::Function;
 use crate::value::compare::{Combine, Comparison};
 use crate::value::convert::Few;
-use crate::value::float::{FloatOperation, Mode, Property};
+use crate::value::float::{FloatOperation, Property};
 use crate::value::integer::{IntegerOperation as I, Kind, Part, PermuteMode};
 use crate::value::soft::Eighth;
 use crate::value::soft::Format;
 use crate::value::video::{Piece, Second, VideoKind, VideoOperation};
-
-/// The rounding of the modifiers.
-pub fn rounding(instruction: &Instruction) -> Option<Round> {
-    let integral = instruction.modifiers.at().map(|rounding| match rounding {
-        word::IntegralRounding::Rni => Round::NearestTiesToEven,
-        word::IntegralRounding::Rzi => Round::TowardZero,
-        word::IntegralRounding::Rmi => Round::TowardNegative,
-        word::IntegralRounding::Rpi => Round::TowardPositive,
-    });
-    let rounding = instruction.modifiers.at().map(|rounding| match rounding {
-        word::Rounding::Rn => Round::NearestTiesToEven,
-        word::Rounding::Rz => Round::TowardZero,
-        word::Rounding::Rm => Round::TowardNegative,
-        word::Rounding::Rp => Round::TowardPositive,
-        word::Rounding::Rna => Round::NearestTiesToAway,
-    });
-    rounding.or(integral)
-}
-
-/// The floating-point modifiers.
-pub fn mode(instruction: &Instruction) -> Mode {
-    let has = |word| instruction.modifiers.has(word);
-    Mode {
-        round: rounding(instruction).unwrap_or(Round::NearestTiesToEven),
-        flush: has(Word::Ftz),
-        saturate: has(Word::Sat),
-        relu: has(Word::Relu),
-        propagate_nan: has(Word::NaN),
-        xorsign: has(Word::XorsignAbs),
-        out_of_bounds: has(Word::Oob),
-    }
-}
-
-/// The first type that is written.
-pub fn first_type(instruction: &Instruction) -> Decode<Type> {
-    instruction.types.first().copied().ok_or(Unsupported::Form("it has no type"))
-}
-
-/// The last type that is written.
-pub fn last_type(instruction: &Instruction) -> Decode<Type> {
-    instruction.types.last().copied().ok_or(Unsupported::Form("it has no type"))
-}
 
 impl FunctionDecoder<'_> {
     /// A pure operation whose operands after the first have these types.

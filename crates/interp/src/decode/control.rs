@@ -3,7 +3,7 @@
 use oriole_hir::{Instruction, Operand, Parameter, Signature, Table, VariableKind};
 use oriole_ptx::{Opcode, Type, Word, word};
 
-use super::arithmetic::last_type;
+use super::modifiers::last_type;
 use super::operand::SINK;
 use super::{Decode, FunctionDecoder, NONE, Spellings, Unsupported, spelling};
 use crate::step::{

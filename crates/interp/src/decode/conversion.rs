@@ -5,7 +5,7 @@ use oriole_ptx::word::IntegralRounding;
 use oriole_ptx::{Opcode, Space, Type, Word};
 use rustc_apfloat::Round;
 
-use super::arithmetic::{mode, rounding};
+use super::modifiers::{mode, rounding};
 use super::operand::{kind, scalar_format};
 use super::{Decode, FunctionDecoder, NONE};
 use crate::memory::Place;

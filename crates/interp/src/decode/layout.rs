@@ -8,12 +8,9 @@ use oriole_hir::{Body, VariableId, VariableKind};
 use oriole_ptx::Space;
 
 use crate::launch::{Arg, Launch};
-use crate::memory::{Memory, Place, function_address, span};
+use crate::memory::{Memory, Place, SHARED_START, function_address, span};
 use crate::program::Program;
 use crate::texture::Objects;
-
-/// Offset of the first shared variable: the space below is reserved, and so no shared variable has address zero.
-pub const SHARED_START: u32 = 1024;
 
 /// Limit of constant memory in bytes: more than any chip has.
 const CONSTANT_LIMIT: usize = 1 << 20;

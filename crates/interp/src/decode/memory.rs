@@ -4,7 +4,7 @@ use oriole_hir::{Instruction, Operand};
 use oriole_ptx::{Opcode, Space, Type, Word, word};
 use smallvec::SmallVec;
 
-use super::arithmetic::last_type;
+use super::modifiers::last_type;
 use super::operand::{format, kind};
 use super::{Decode, FunctionDecoder, Unsupported};
 use crate::step::{Action, AtomicOperation, Destination, Order, Source};

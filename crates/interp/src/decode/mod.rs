@@ -10,6 +10,7 @@ mod conversion;
 mod layout;
 mod matrix;
 mod memory;
+mod modifiers;
 mod object;
 mod operand;
 mod tensor_memory;
@@ -28,7 +29,7 @@ use crate::program::Program;
 use crate::step::{Action, Code, Formal, FunctionCode, Order, Source, Step};
 
 use layout::{Frame, Layout};
-pub use layout::{Kept, SHARED_START, arguments};
+pub use layout::{Kept, arguments};
 
 /// A kernel with all functions that it reaches, and its initial memory.
 pub struct Decoded {
@@ -36,7 +37,7 @@ pub struct Decoded {
     pub code: Code,
     /// Global and constant memory with the module's variables in place, and the parameter block.
     pub memory: Memory,
-    /// Bytes of shared memory of a block, the part below [`SHARED_START`] included.
+    /// Bytes of shared memory of a block, the part below [`crate::memory::SHARED_START`] included.
     pub shared_bytes: u32,
     /// Bytes of it that are dynamic.
     pub dynamic_shared: u32,

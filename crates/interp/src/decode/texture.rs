@@ -5,10 +5,9 @@ use oriole_ptx::word::{Geometry, OpaqueProperty, Operation, SurfaceBounds, Texel
 use oriole_ptx::{Opcode, Type, Word};
 
 use super::{Decode, FunctionDecoder};
-use crate::step::{Action, Destination, Source};
-use crate::texture::{
-    Bounds, Combination, Fetch, Handle, Level, Property, Results, Space, SurfaceAccess, SurfaceOperation,
-    TextureStep,
+use crate::step::{
+    Action, Bounds, Combination, Destination, Fetch, Handle, Level, Property, Results, Source, Space,
+    SurfaceAccess, SurfaceOperation, TextureStep,
 };
 
 impl FunctionDecoder<'_> {

@@ -6,7 +6,8 @@
 //!
 //! Source: PTX ISA, "Matrix Fragments for mma", which has a figure for each shape; this is the rule of those figures.
 
-use super::Registers;
+/// Registers of one operand in every lane of the warp.
+pub type Registers = [Vec<u64>; 32];
 
 /// A matrix of an MMA.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,7 +4,6 @@
 //! integers and rounded once (see [`MatrixUnit`]). f64 is a chain of FMAs. Integers are exact, and wrap or saturate at
 //! the end.
 
-use super::tensor::scaled;
 use crate::value::soft::{self, Eighth, Format};
 use oriole_chip::MatrixUnit;
 use rustc_apfloat::Round;
@@ -337,5 +336,13 @@ pub(super) fn step(
             result >> cut << cut
         }
         _ => result,
+    }
+}
+
+/// A term times a scale; zeros keep their small exponent.
+pub(super) fn scaled(term: Number, scale: Number) -> Number {
+    match (term, scale) {
+        (Number::Finite(term), Number::Finite(_)) if term.significand == 0 => Number::Finite(term),
+        _ => term.times(scale),
     }
 }

@@ -1,6 +1,6 @@
 //! An element of an MMA in tensor memory: narrow types, block scales, scaled accumulators.
 
-use super::sum::{Element, Finite, Layout, Number, Sum, old, step};
+use super::sum::{Element, Finite, Layout, Number, Sum, old, scaled, step};
 use crate::value::soft::Format;
 use oriole_chip::MatrixUnit;
 use oriole_machine_model::tensor_memory as tensor;
@@ -98,14 +98,6 @@ impl TensorSum {
             }),
             (false, byte) => Layout::E4M3.number(u64::from(byte & 0x7f)),
         }
-    }
-}
-
-/// A term times a scale; zeros keep their small exponent.
-pub(super) fn scaled(term: Number, scale: Number) -> Number {
-    match (term, scale) {
-        (Number::Finite(term), Number::Finite(_)) if term.significand == 0 => Number::Finite(term),
-        _ => term.times(scale),
     }
 }
 

@@ -3,14 +3,7 @@
 use oriole_machine_model::texture::{AddressMode, Element, Opaque, Sampler, Texture};
 use oriole_ptx::word::OpaqueProperty;
 
-/// A queried property.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Property {
-    /// Its name.
-    pub name: OpaqueProperty,
-    /// It is one of a surface.
-    pub surface: bool,
-}
+use crate::step::Property;
 
 /// The property, if the object has it.
 pub fn of(object: Option<&mut Opaque>, property: Property) -> Option<u32> {

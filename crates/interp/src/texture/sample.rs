@@ -3,8 +3,8 @@
 //! by dimension with weights of 8 bits.
 
 use oriole_machine_model::texture::{AddressMode, Element, Sampler, Texture};
-use rustc_apfloat::Float;
-use rustc_apfloat::ieee::Half;
+use rustc_apfloat::ieee::{Half, Single};
+use rustc_apfloat::{Float, FloatConvert};
 
 /// The parameters of a read, apart from the coordinates.
 pub struct Place<'a> {
@@ -327,4 +327,11 @@ pub fn level_on_cube(texture: &Texture, direction: &[f32], gradients: &[Vec<f32>
         squares.sum::<f64>().sqrt()
     };
     libm::log2(distance(&gradients[0]).max(distance(&gradients[1])))
+}
+
+/// The f16 nearest to an f32.
+pub fn nearest_half(word: u32) -> u64 {
+    let single = Single::from_bits(u128::from(word));
+    let converted: Half = single.convert(&mut false).value;
+    converted.to_bits() as u64
 }

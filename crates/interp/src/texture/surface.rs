@@ -2,66 +2,10 @@
 
 use oriole_machine_model::texture::{Element, Texture};
 
-use super::{Handle, Space, half};
+use super::sample::nearest_half;
 use crate::context::LaneContext;
 use crate::launch::{Fault, FaultKind};
-use crate::step::{Destination, Source};
-
-/// The behaviour of an access outside.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Bounds {
-    /// The program faults.
-    Trap,
-    /// The coordinates are clamped.
-    Clamp,
-    /// Zero is read, and nothing is written.
-    Zero,
-}
-
-/// The operation that combines an element and an operand.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Combination {
-    /// Add.
-    Add,
-    /// Min.
-    Min,
-    /// Max.
-    Max,
-    /// Bits of both.
-    And,
-    /// Bits of either.
-    Or,
-}
-
-/// The operation of an access.
-#[derive(Clone, Debug)]
-pub enum SurfaceOperation {
-    /// `suld`.
-    Load(Vec<Destination>),
-    /// `sust`.
-    Store(Vec<Source>),
-    /// `sured`; the flag is the signedness, `None` for that of the surface.
-    Reduce(Combination, Option<bool>, Source),
-}
-
-/// An access.
-#[derive(Clone, Debug)]
-pub struct SurfaceAccess {
-    /// The surface.
-    pub surface: Handle,
-    /// The coordinate space.
-    pub space: Space,
-    /// Whether the first coordinate counts elements in the format of the surface; else bytes.
-    pub formatted: bool,
-    /// The behaviour of an access outside.
-    pub bounds: Bounds,
-    /// The coordinates, the layer first.
-    pub coordinates: Vec<Source>,
-    /// Bytes of an element of the operands.
-    pub bytes: usize,
-    /// The operation.
-    pub operation: SurfaceOperation,
-}
+use crate::step::{Bounds, Combination, SurfaceAccess, SurfaceOperation};
 
 impl SurfaceAccess {
     /// Executes it.
@@ -160,7 +104,7 @@ fn converted(element: Element, word: u32) -> u64 {
         Element::U16 => u64::from(word.min(u32::from(u16::MAX))),
         Element::S8 => signed.clamp(i8::MIN.into(), i8::MAX.into()) as u64,
         Element::S16 => signed.clamp(i16::MIN.into(), i16::MAX.into()) as u64,
-        Element::F16 => half(word),
+        Element::F16 => nearest_half(word),
         Element::U32 | Element::S32 | Element::F32 => u64::from(word),
     }
 }
