@@ -4,7 +4,7 @@
 //!
 //! No word is encoded here: the fields check whether values fit.
 
-use super::{Form, NO_BIT, SELF, Set, SlotKind, Token};
+use super::encoding::{Form, NO_BIT, SELF, Set, SlotKind, Token};
 use crate::{Mod, Mods, Operand, OperandKind, Symbol};
 
 /// Most words of 64 bits that a mask has; most have one or two.
@@ -89,7 +89,7 @@ struct Always {
 
 /// Used length of each array of a table.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::form) struct Sizes {
+pub(super) struct Sizes {
     pub words: usize,
     pub always: usize,
     pub sets: usize,
@@ -133,7 +133,7 @@ const fn mask_len(vocabulary: usize) -> usize {
 
 /// The constraints of all forms of a table, concatenated in each array.
 #[derive(Debug)]
-pub(in crate::form) struct Pool<
+pub(super) struct Pool<
     const FORMS: usize,
     const WORDS: usize,
     const ALWAYS: usize,
@@ -292,7 +292,7 @@ impl<const FORMS: usize, const WORDS: usize, const ALWAYS: usize, const SETS: us
 
 /// The constraints of the forms of a table.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::form) struct ConstraintTable {
+pub(super) struct ConstraintTable {
     /// For each form how much is taken up to its end.
     ends: &'static [Sizes],
     shares_fields: &'static [bool],

@@ -1,7 +1,7 @@
 //! Shapes: which kinds of operands a form takes, computed with the table. Most forms that do not take the operands of
 //! an instruction are ruled out by their kinds alone.
 
-use super::{Elided, Form, Slot, SlotKind};
+use super::encoding::{Elided, Form, Slot, SlotKind};
 use crate::{Operand, OperandKind};
 
 /// Most operands that a form may have.
@@ -119,7 +119,7 @@ impl OperandKinds {
 }
 
 /// The shapes of the forms of a table, in their order.
-pub(in crate::form) const fn shapes<const COUNT: usize>(forms: &[Form; COUNT]) -> [Shape; COUNT] {
+pub(super) const fn shapes<const COUNT: usize>(forms: &[Form; COUNT]) -> [Shape; COUNT] {
     let mut shapes = [Shape::EMPTY; COUNT];
     let mut at = 0;
     while at < COUNT {

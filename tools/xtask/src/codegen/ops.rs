@@ -2,7 +2,7 @@
 //! head documents each column. An opcode of a form table without a stanza is an error, and so is a stanza without
 //! forms.
 //!
-//! [`OpInfo`]: ../../../../crates/sass/src/info/mod.rs
+//! [`OpInfo`]: ../../../../crates/sass/src/info/columns.rs
 
 use super::rust::identifier;
 use std::collections::{BTreeMap, BTreeSet};

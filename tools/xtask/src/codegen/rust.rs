@@ -80,7 +80,7 @@ pub fn list(chips: &BTreeMap<String, Tables>) -> Result<String, String> {
         let _ = writeln!(out, "mod {name};");
     }
     out.push_str(
-        "\nuse super::Table;\n\n/// The table of a chip number, `None` where there is none.\n\
+        "\nuse super::table::Table;\n\n/// The table of a chip number, `None` where there is none.\n\
          pub(super) fn of(number: u8) -> Option<&'static Table> {\n    match number {\n",
     );
     for (name, tables) in chips {
@@ -100,9 +100,12 @@ pub fn table(chip: &str, tables: &Tables, ops: &BTreeSet<String>) -> Result<Stri
     );
     out.push_str(
         "#![cfg_attr(rustfmt, rustfmt_skip)]\n\n\
-         use crate::form::Access::*;\nuse crate::form::Elided::*;\nuse crate::form::Place::*;\nuse crate::form::SlotKind as K;\n\
-         use crate::form::Token::Suffix;\nuse crate::form::{Field, FloatKind, Form, Row, SELF, Set, Slot, Table, Token, Width as W};\n\
-         use crate::form::{Pool, Shape, Sizes, chip, field, row, set, shapes, slot};\nuse crate::{Mod, Op, Symbol};\n\n\
+         use crate::form::constraints::{Pool, Sizes};\n\
+         use crate::form::encoding::Access::*;\nuse crate::form::encoding::Elided::*;\nuse crate::form::encoding::Place::*;\n\
+         use crate::form::encoding::SlotKind as K;\nuse crate::form::encoding::Token::Suffix;\n\
+         use crate::form::encoding::{Field, FloatKind, Form, Row, SELF, Set, Slot, Token, Width as W};\n\
+         use crate::form::encoding::{field, row, set, slot};\nuse crate::form::shape::{Shape, shapes};\n\
+         use crate::form::table::{Table, chip};\nuse crate::{Mod, Op, Symbol};\n\n\
          const fn m(name: Mod) -> Token { Token::Mod(name) }\n\
          const fn n(slot: u8, name: Symbol) -> Token { Token::Symbol(slot, name) }\n\n",
     );
@@ -155,7 +158,7 @@ pub fn table(chip: &str, tables: &Tables, ops: &BTreeSet<String>) -> Result<Stri
     let _ = write!(
         out,
         "];\n\nstatic SHAPES: [Shape; FORMS.len()] = shapes(&FORMS);\n\nconst SIZES: Sizes = Sizes::of(&FORMS);\n\n\
-         static CONSTRAINTS: Pool<{{ FORMS.len() }}, {{ SIZES.words }}, {{ SIZES.always }}, {{ SIZES.sets }}, {{ SIZES.masks }}> = Pool::of(&FORMS);\n\npub(in crate::form) static TABLE: Table =\n    \
+         static CONSTRAINTS: Pool<{{ FORMS.len() }}, {{ SIZES.words }}, {{ SIZES.always }}, {{ SIZES.sets }}, {{ SIZES.masks }}> = Pool::of(&FORMS);\n\npub(super) static TABLE: Table =\n    \
          Table {{ registers: chip({number}).register_files(), words: chip({number}).words(), forms: &FORMS, shapes: &SHAPES, constraints: CONSTRAINTS.table(), opcodes: &OPCODES, by_opcode: &BY_OPCODE, ops: &OPS, orders: &ORDERS }};\n"
     );
     Ok(out)

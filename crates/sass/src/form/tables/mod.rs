@@ -12,7 +12,7 @@ mod sm_86;
 mod sm_89;
 mod sm_90;
 
-use super::Table;
+use super::table::Table;
 
 /// The table of a chip number, `None` where there is none.
 pub(super) fn of(number: u8) -> Option<&'static Table> {

@@ -2,13 +2,16 @@
 
 #![cfg_attr(rustfmt, rustfmt_skip)]
 
-use crate::form::Access::*;
-use crate::form::Elided::*;
-use crate::form::Place::*;
-use crate::form::SlotKind as K;
-use crate::form::Token::Suffix;
-use crate::form::{Field, FloatKind, Form, Row, SELF, Set, Slot, Table, Token, Width as W};
-use crate::form::{Pool, Shape, Sizes, chip, field, row, set, shapes, slot};
+use crate::form::constraints::{Pool, Sizes};
+use crate::form::encoding::Access::*;
+use crate::form::encoding::Elided::*;
+use crate::form::encoding::Place::*;
+use crate::form::encoding::SlotKind as K;
+use crate::form::encoding::Token::Suffix;
+use crate::form::encoding::{Field, FloatKind, Form, Row, SELF, Set, Slot, Token, Width as W};
+use crate::form::encoding::{field, row, set, slot};
+use crate::form::shape::{Shape, shapes};
+use crate::form::table::{Table, chip};
 use crate::{Mod, Op, Symbol};
 
 const fn m(name: Mod) -> Token { Token::Mod(name) }
@@ -1731,5 +1734,5 @@ const SIZES: Sizes = Sizes::of(&FORMS);
 
 static CONSTRAINTS: Pool<{ FORMS.len() }, { SIZES.words }, { SIZES.always }, { SIZES.sets }, { SIZES.masks }> = Pool::of(&FORMS);
 
-pub(in crate::form) static TABLE: Table =
+pub(super) static TABLE: Table =
     Table { registers: chip(86).register_files(), words: chip(86).words(), forms: &FORMS, shapes: &SHAPES, constraints: CONSTRAINTS.table(), opcodes: &OPCODES, by_opcode: &BY_OPCODE, ops: &OPS, orders: &ORDERS };
