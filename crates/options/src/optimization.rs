@@ -55,14 +55,6 @@ optimizations! {
     Routines,
 }
 
-impl Optimization {
-    /// The name of its knob.
-    pub fn knob(self) -> &'static str {
-        let row = crate::KNOBS.iter().find(|knob| knob.optimization == Some(self));
-        row.map_or("", |knob| knob.name)
-    }
-}
-
 /// A set of optimizations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Optimizations(u32);

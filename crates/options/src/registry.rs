@@ -216,3 +216,11 @@ impl Knob {
         }
     }
 }
+
+impl Optimization {
+    /// The name of its knob.
+    pub fn knob(self) -> &'static str {
+        let row = KNOBS.iter().find(|knob| knob.optimization == Some(self));
+        row.map_or("", |knob| knob.name)
+    }
+}
