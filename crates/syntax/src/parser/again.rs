@@ -8,10 +8,9 @@
 use oriole_diagnostics::Diagnostic;
 use rowan::{GreenNode, NodeOrToken};
 
-use super::Parse;
 use crate::SyntaxKind::{self, *};
 use crate::limits::MAX_SYNTAX_DIAGNOSTICS;
-use crate::{NodeRef, Replaced, TokenRef};
+use crate::{NodeRef, Parse, Replaced, TokenRef};
 
 /// A reusable statement, in bytes of the new text.
 pub(super) struct Statement<'t> {
