@@ -4,99 +4,11 @@
 
 use smallvec::SmallVec;
 
+use super::form::{Form, Trial};
 use super::mismatch::{FormError, FormProblem, explain};
+use super::token::{Token, classify};
 use super::{Kind, OperandRow, Presence, Row, Slot, rows};
 use crate::{Modifiers, Opcode, Space, Type, Word};
-
-/// A dotted word, classified by its spelling alone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Token<'a> {
-    /// A type.
-    Type(Type),
-    /// A state space.
-    Space(Space),
-    /// A vector width.
-    Vector(u8),
-    /// Any other word of the tables.
-    Word(Word),
-    /// A word of no form.
-    Unknown(&'a str),
-}
-
-/// Classifies a word, given without its dot.
-pub fn classify(word: &str) -> Token<'_> {
-    if let Some(ty) = Type::from_name(word) {
-        return Token::Type(ty);
-    }
-    if let Some(space) = Space::from_name(word).filter(|&space| space != Space::Register) {
-        return Token::Space(space);
-    }
-    match word {
-        "v2" => Token::Vector(2),
-        "v4" => Token::Vector(4),
-        "v8" => Token::Vector(8),
-        _ => Word::from_name(word).map_or(Token::Unknown(word), Token::Word),
-    }
-}
-
-/// An instruction's words, matched with a row.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Form {
-    /// The row.
-    pub row: &'static Row,
-    /// Modifiers in the order written.
-    pub modifiers: Modifiers,
-    /// Types in the order written.
-    pub types: SmallVec<[Type; 2]>,
-    /// First state space; [`Space::Generic`] where the row takes one and none is written.
-    pub space: Option<Space>,
-    /// Second state space.
-    pub second_space: Option<Space>,
-    /// Vector width, 1 where none is written.
-    pub vector: u8,
-}
-
-impl PartialEq for Row {
-    /// Rows are equal if they are the same row: each is a constant of the table.
-    fn eq(&self, other: &Row) -> bool {
-        std::ptr::eq(self.slots, other.slots)
-            && std::ptr::eq(self.operands, other.operands)
-            && self.opcode == other.opcode
-            && self.doc == other.doc
-    }
-}
-
-impl Eq for Row {}
-
-/// The result of matching one row.
-pub(super) struct Trial {
-    pub(super) form: Form,
-    /// For each slot the word that filled it.
-    pub(super) filled: SmallVec<[Option<usize>; 12]>,
-    /// Words that fit no slot.
-    pub(super) unfit: SmallVec<[usize; 2]>,
-    /// Slots that needed a word and got none.
-    pub(super) missing: SmallVec<[usize; 2]>,
-}
-
-impl Trial {
-    /// Higher is worse; zero fits.
-    fn cost(&self, tokens: &[Token<'_>]) -> usize {
-        let words: usize =
-            self.unfit.iter().map(|&word| if matches!(tokens[word], Token::Type(_)) { 6 } else { 5 }).sum();
-        let missing: usize = self
-            .missing
-            .iter()
-            .map(|&slot| match self.form.row.slots[slot] {
-                // All written words fit; the word that selects the form was forgotten (`mul.u32`).
-                Slot::Head(_) if self.unfit.is_empty() => 5,
-                Slot::Head(_) => 9,
-                _ => 4,
-            })
-            .sum();
-        words + missing
-    }
-}
 
 /// Whether the words of the row's name are where they must be; a cheap test.
 fn has_heads(row: &Row, tokens: &[Token<'_>]) -> bool {

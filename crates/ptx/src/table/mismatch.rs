@@ -2,7 +2,8 @@
 //!
 //! A search for a row needs none of this until it has failed.
 
-use super::matching::{Token, Trial};
+use super::form::Trial;
+use super::token::Token;
 use super::{Slot, rows};
 use crate::{Opcode, Type, nearest_of};
 use oriole_diagnostics::plural;

@@ -6,8 +6,9 @@
 
 use oriole_chip::{Chip, PtxTarget, Variant};
 
-use super::matching::{Token, classify, try_row};
+use super::matching::try_row;
 use super::rows::FAMILIES;
+use super::token::{Token, classify};
 use super::{Chips, Family, Kind, Opaque, OperandRow, OperandType, Row, Slot, rows};
 use crate::{Opcode, Word};
 
