@@ -5,9 +5,8 @@
 
 use oriole_diagnostics::{Code, Diagnostic};
 use oriole_ptx::{Space, Type};
-use oriole_syntax::ast::{AstNode, DeclarationHead, Declarator, InitializerValue, Operand};
+use oriole_syntax::ast::{AlignClause, AstNode, DeclarationHead, Declarator, InitializerValue, Operand};
 
-use crate::signature::alignment;
 use crate::{Constant, evaluate};
 
 /// Most bytes that a declared variable may have.
@@ -225,5 +224,27 @@ pub(crate) fn check_head<'t>(head: &impl DeclarationHead<'t>, diagnostics: &mut 
     if let Some(ptr) = head.ptr() {
         let message = "`.ptr` is for parameters of kernels";
         diagnostics.push(Diagnostic::new(Code::InvalidVariable, ptr.span(), message));
+    }
+}
+
+/// The value of an `.align` clause.
+pub(crate) fn alignment(clause: &AlignClause, diagnostics: &mut Vec<Diagnostic>) -> Option<u32> {
+    let value = match evaluate(&clause.value()?) {
+        Ok(value) => value.integer(),
+        Err(error) => {
+            diagnostics.push(error);
+            return None;
+        }
+    };
+    match value.and_then(|value| u32::try_from(value).ok()) {
+        Some(value) if value.is_power_of_two() => Some(value),
+        _ => {
+            diagnostics.push(Diagnostic::new(
+                Code::InvalidVariable,
+                clause.span(),
+                "an alignment must be a power of two",
+            ));
+            None
+        }
     }
 }

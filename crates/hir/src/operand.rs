@@ -9,6 +9,7 @@ mod constant;
 mod destination;
 mod name;
 mod selector;
+mod selector_words;
 mod single;
 mod target;
 mod texture;
@@ -26,7 +27,7 @@ use crate::resolver::Resolver;
 use crate::{Address, AddressBase, Operand};
 
 pub(crate) use name::Named;
-use selector::{lane_mask, lane_selector, scalar_selector};
+use selector_words::{lane_mask, lane_selector, scalar_selector};
 use vector::{Elements, Extent};
 pub(crate) use want::Want;
 use want::want;

@@ -11,15 +11,24 @@ use oriole_ptx::Type;
 use oriole_syntax::{NodeRef, SyntaxKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::declaration::Shape;
 use crate::form::KnownForm;
 use crate::module_context::HeaderView;
 use crate::names::{Meaning, Names};
-use crate::statement::VariableShape;
 use crate::statics::Statics;
+use crate::variable::Attributes;
 use crate::{
     Body, FunctionId, FunctionRef, ModuleContext, Register, RegisterId, SourceMap, Uses, Variable,
     VariableId, VariableKind,
 };
+
+/// The common shape of the variables of a declarator.
+pub(crate) struct VariableShape {
+    pub shape: Shape,
+    pub attributes: Attributes,
+    pub external: bool,
+    pub declaration: Span,
+}
 
 /// The state of resolving a function.
 pub(crate) struct Resolver<'a> {

@@ -8,43 +8,11 @@ use oriole_ptx::{Space, Type};
 use oriole_syntax::ast::{self, AstNode, DeclarationHead, Function, PerformanceDirective};
 use oriole_syntax::{ElementRef, NodeOrToken, TokenRef};
 
-use crate::declaration::{Shape, shape};
+use crate::declaration::{Shape, alignment, shape};
+use crate::linkage::single_linkage;
 use crate::module_context::HeaderView;
 use crate::performance;
-use crate::{Directives, Parameter, Signature, SignatureInfo, evaluate};
-
-/// Linkage of a function or variable.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Linkage {
-    /// `.extern`
-    Extern,
-    /// `.visible`
-    Visible,
-    /// `.weak`
-    Weak,
-    /// `.common`
-    Common,
-}
-
-/// The single linkage word of a declaration; more than one is a diagnostic.
-pub(crate) fn single_linkage(
-    words: &[(ast::Linkage, TokenRef<'_>)],
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Linkage> {
-    if let Some((_, second)) = words.get(1) {
-        diagnostics.push(Diagnostic::new(
-            Code::InvalidVariable,
-            second.span(),
-            format!("`{}` and `{}` exclude each other", words[0].1.text(), second.text()),
-        ));
-    }
-    words.first().map(|word| match word.0 {
-        ast::Linkage::Extern => Linkage::Extern,
-        ast::Linkage::Visible => Linkage::Visible,
-        ast::Linkage::Weak => Linkage::Weak,
-        ast::Linkage::Common => Linkage::Common,
-    })
-}
+use crate::{Directives, Linkage, Parameter, Signature, SignatureInfo};
 
 /// A function's head, read.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -383,28 +351,6 @@ fn pointer(
         }
     }
     (space, ptr.align().and_then(|align| alignment(&align, diagnostics)).unwrap_or(4))
-}
-
-/// The value of an `.align` clause.
-pub(crate) fn alignment(clause: &ast::AlignClause, diagnostics: &mut Vec<Diagnostic>) -> Option<u32> {
-    let value = match evaluate(&clause.value()?) {
-        Ok(value) => value.integer(),
-        Err(error) => {
-            diagnostics.push(error);
-            return None;
-        }
-    };
-    match value.and_then(|value| u32::try_from(value).ok()) {
-        Some(value) if value.is_power_of_two() => Some(value),
-        _ => {
-            diagnostics.push(Diagnostic::new(
-                Code::InvalidVariable,
-                clause.span(),
-                "an alignment must be a power of two",
-            ));
-            None
-        }
-    }
 }
 
 /// The place of the first word of a part, if it has one.

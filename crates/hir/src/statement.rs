@@ -12,18 +12,10 @@ use oriole_syntax::ast::{self, AstNode};
 use crate::declaration::{Shape, check_head, outermost_values, shape};
 use crate::names::{Meaning, Members};
 use crate::resolved::{Inlined, LineEntry};
-use crate::resolver::Resolver;
+use crate::resolver::{Resolver, VariableShape};
 use crate::signature::{ListKind, Role, parameters};
 use crate::variable::{Attributes, attributes};
 use crate::{LabelId, RegisterId, Signature, Statement, Table, Variable, VariableId, VariableKind};
-
-/// The common shape of the variables of a declarator.
-pub(crate) struct VariableShape {
-    shape: Shape,
-    attributes: Attributes,
-    external: bool,
-    declaration: Span,
-}
 
 impl<'a> Resolver<'a> {
     /// A scope with its statements. Labels are visible in the whole scope, so that they are declared first.

@@ -8,8 +8,8 @@ use oriole_syntax::ast::{self, DeclarationHead, Declarator};
 
 use crate::declaration::{Shape, check_head, outermost_values, shape};
 use crate::initializer::{self, InitialValue};
+use crate::linkage::single_linkage;
 use crate::module_context::HeaderQuestion;
-use crate::signature::single_linkage;
 use crate::texture;
 use crate::{GlobalInfo, Linkage, ModuleContext};
 

@@ -6,7 +6,7 @@ use oriole_diagnostics::{Code, Span};
 use oriole_ptx::{SpecialRegister, Type};
 use oriole_syntax::ast::{self, AstNode};
 
-use super::selector::is_selector;
+use super::selector_words::is_selector;
 use crate::names::Meaning;
 use crate::resolver::Resolver;
 use crate::{RegisterId, VariableId};
