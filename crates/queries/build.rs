@@ -20,7 +20,7 @@ const CRATES: &[&str] = &[
     "schedule",
     "regalloc",
     "isel",
-    "encode",
+    "emit",
     "pipeline",
     "link",
     "cubin",

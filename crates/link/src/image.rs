@@ -14,7 +14,8 @@ mod shared;
 mod tables;
 
 use oriole_cubin::{Binding, CalleeSaved, CodeKind, KernelImage, Variable};
-use oriole_pipeline::{LinkedFunction, Target};
+use oriole_emit::LinkedFunction;
+use oriole_pipeline::Target;
 
 use crate::error::ImageError;
 use crate::symbols::ModuleSymbols;

@@ -2,9 +2,9 @@
 
 use expect_test::{Expect, expect};
 use oriole_chip::texture::DescriptorTable;
+use oriole_emit::LinkedFunction;
 use oriole_link::{ModuleSymbols, ModuleVariable, VariableSpace};
 use oriole_ori::{AddressPart, ConstBase, Fixup, SymbolId, SymbolKind, Table};
-use oriole_pipeline::LinkedFunction;
 
 use super::support::{function, image_of, left_open, symbol, word};
 

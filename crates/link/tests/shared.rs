@@ -1,9 +1,9 @@
 //! Shared memory of kernels in whole programs.
 
 use expect_test::expect;
+use oriole_emit::LinkedFunction;
 use oriole_link::{ImageError, ModuleSymbols, ModuleVariable, VariableSpace};
 use oriole_ori::{AddressPart, Fixup, SymbolId, SymbolKind};
-use oriole_pipeline::LinkedFunction;
 
 use super::support::{function, image_of, symbol, word};
 

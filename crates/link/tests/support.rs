@@ -2,10 +2,10 @@
 
 use oriole_chip::Chip;
 use oriole_cubin::{CodeKind, KernelImage, SymbolRef};
-use oriole_encode::encode_function;
+use oriole_emit::{LinkedFunction, encode_function};
 use oriole_link::{ImageError, ModuleSymbols, image};
 use oriole_ori::{Fixup, MachineBlock, MachineFunction, MachineInstruction, Origin, SymbolKind};
-use oriole_pipeline::{LinkedFunction, Target};
+use oriole_pipeline::Target;
 use oriole_sass::{InstructionWord, Style, decode, form, parse, text};
 
 pub const CHIP: Chip = Chip::SM_90A;

@@ -4,19 +4,15 @@
 //! Nothing here reads text, knows a file, or keeps a value from one compile to the next.
 
 pub mod context;
-pub mod facts;
 pub mod failure;
-pub mod holders;
-mod linked;
 pub mod phases;
 pub mod run;
 pub mod stages;
 pub mod target;
-pub mod unwinding;
 
 pub use context::{Context, Settings};
 pub use failure::Failure;
-pub use linked::LinkedFunction;
+pub use oriole_emit::{Allocated, LinkedFunction, facts, is_for_debuggers};
 pub use oriole_isel::Explained;
 pub use oriole_legalize::library::LibraryFunction;
 pub use oriole_legalize::routine::Routine;
@@ -24,7 +20,7 @@ pub use oriole_lower::LowerError;
 pub use oriole_ori::pattern::{Decision, Decisions};
 pub use oriole_schedule::Profile;
 pub use phases::{Group, ORI_GROUPS, PHASES, Phase, Work};
-pub use run::{Allocated, run, run_part, run_watched};
+pub use run::{run, run_part, run_watched};
 pub use stages::{
     ASSUMED_THREADS, allocate, encode, explain, finish, library, lower, profile, raw, routine, select,
 };

@@ -1,7 +1,7 @@
 //! Runs the phases of a group over one function, in the order in which they act.
 
 use crate::{Context, Failure, Group, ORI_GROUPS, Phase, Work};
-use oriole_ori::{Assignment, Form, Function, PassContext, canonical, verify};
+use oriole_ori::{Form, Function, PassContext, canonical, verify};
 
 /// Runs a group whose result is Ori. The result is canonical.
 ///
@@ -113,13 +113,4 @@ impl Progress {
             Failure::internal(phase.name, list.join("; "))
         })
     }
-}
-
-/// A function with its registers.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Allocated {
-    /// The function, copies and spills included, pseudo-operations expanded.
-    pub function: Function,
-    /// Where each value lives.
-    pub assignment: Assignment,
 }

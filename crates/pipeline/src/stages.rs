@@ -1,10 +1,8 @@
 //! The stages at both ends of the passes: from a resolved body to Ori, and from legal Ori to words.
 
-use crate::LinkedFunction;
-use crate::phases::ORI_GROUPS;
-use crate::phases::span;
-use crate::run::{Allocated, run};
-use crate::{Context, Failure, Group, Profile};
+use crate::phases::{ORI_GROUPS, span};
+use crate::run::run;
+use crate::{Allocated, Context, Failure, Group, LinkedFunction, Profile};
 use oriole_diagnostics::Code;
 use oriole_hir::{Body, Statement, VariableKind};
 use oriole_legalize::library::LibraryFunction;
@@ -409,47 +407,15 @@ fn names_shared(body: &Body) -> bool {
     named
 }
 
-/// Whether it matters where registers of the PTX are: in code that is not optimized and has a section of its own.
-pub fn is_for_debuggers(allocated: &Allocated) -> bool {
-    allocated.function.calls_library
-}
-
 fn linked(
     allocated: &Allocated,
     finished: &MachineFunction,
     context: &Context,
 ) -> Result<LinkedFunction, Failure> {
     (context.check)();
-    let all = u16::from(context.target.registers.general.count);
-    let encoded = oriole_encode::encode_function(context.target.chip, finished)
-        .map_err(|error| Failure::internal("MercGenerateSassUCode", error))?;
-    let (stored, loaded) = allocated.assignment.spilled();
-    Ok(LinkedFunction {
-        encoded,
-        symbols: allocated.function.symbols.clone(),
-        tables: allocated.function.tables.clone(),
-        shared: Vec::new(),
-        names_shared: false,
-        barriers: allocated.function.barriers,
-        frame_bytes: allocated.assignment.frame_bytes,
-        local_offsets: allocated.assignment.local_offsets.clone(),
-        held: if is_for_debuggers(allocated) {
-            crate::holders::held(allocated, finished)
-        } else {
-            Vec::new()
-        },
-        frame_rows: if is_for_debuggers(allocated) {
-            crate::unwinding::rows(allocated, finished)
-        } else {
-            Vec::new()
-        },
-        spill_stores: stored,
-        spill_loads: loaded,
-        parameter_bytes: allocated.function.parameter_bytes,
-        is_separate: allocated.function.is_separate,
-        register_limit: allocated.function.register_limit.filter(|&limit| limit < all),
-        dropped_grants: allocated.assignment.dropped_grants,
-    })
+    let target = context.target;
+    oriole_emit::emit(target.chip, target.registers, allocated, finished)
+        .map_err(|error| Failure::internal("MercGenerateSassUCode", error))
 }
 
 /// A routine of the compiler, by the same steps as any function: all phases up to 122.

@@ -226,7 +226,7 @@ fn straight<'db>(
     let mut allocated = with_registers(db, unit, config, &register_settings(db, unit, config), function)?;
     let machine = handed_on(with_forms(db, config, &form_settings(db, config), &allocated)?);
     // The stages left need names and the frame only, except for debug info about the places of registers.
-    if !oriole_pipeline::stages::is_for_debuggers(&allocated)
+    if !oriole_pipeline::is_for_debuggers(&allocated)
         && let Some(allocated) = Arc::get_mut(&mut allocated)
     {
         allocated.function.blocks = Default::default();
@@ -297,5 +297,5 @@ pub fn facts<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> S
     let allocated = allocated.as_ref().map_err(Clone::clone)?;
     let finished = finished.as_ref().map_err(Clone::clone)?;
     let target = configuration::target_of(db, config)?;
-    guarded("facts", || Ok(oriole_pipeline::facts::facts(target, allocated, finished)))
+    guarded("facts", || Ok(oriole_pipeline::facts::facts(target.latency, target.forms, allocated, finished)))
 }

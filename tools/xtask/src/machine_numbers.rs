@@ -20,7 +20,7 @@ const KNOW_CHIPS: &[&str] = &[
 
 /// The crates that handle hardware registers.
 const KNOW_REGISTERS: &[&str] = &[
-    "sass", "latency", "ori", "lower", "legalize", "optimize", "schedule", "regalloc", "isel", "encode",
+    "sass", "latency", "ori", "lower", "legalize", "optimize", "schedule", "regalloc", "isel", "emit",
     "cubin", "pipeline", "link", "simulate",
 ];
 

@@ -6,10 +6,11 @@ use oriole_chip::WordShape;
 use oriole_cubin::KernelImage;
 use oriole_cubin::layout::padded_words;
 use oriole_debug_info::{HeldRegister, MachineRegister};
+use oriole_emit::LinkedFunction;
+use oriole_emit::holders::{Held, HolderFile};
 use oriole_hir::{Body, SourceMap, Statement, VariableKind, from_raw_index};
 use oriole_ori::{Origin, SymbolKind};
-use oriole_pipeline::holders::{Held, HolderFile};
-use oriole_pipeline::{LinkedFunction, Target};
+use oriole_pipeline::Target;
 use oriole_ptx::Type;
 
 /// Where a kernel or function has what debug sections name. Nothing in it depends on where a unit is in the file.

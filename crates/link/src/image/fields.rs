@@ -5,7 +5,7 @@
 
 use oriole_chip::Chip;
 use oriole_cubin::RelocationKind;
-use oriole_encode::Relocation;
+use oriole_emit::Relocation;
 use oriole_sass::InstructionWord;
 
 use crate::error::ImageError;
@@ -21,14 +21,14 @@ pub fn emptied(
     kinds: &[RelocationKind],
 ) -> Result<Option<(InstructionWord, RelocationKind)>, ImageError> {
     let filled = |value: u32| {
-        oriole_encode::patch(chip, relocation, i64::from(value))
+        oriole_emit::patch(chip, relocation, i64::from(value))
             .map_err(|failure| ImageError::Internal(failure.to_string()))
     };
     let empty = filled(0)?;
     let probes = PROBES.map(|probe| filled(probe).map(|word| (probe, word)));
     let probes = probes.into_iter().collect::<Result<Vec<_>, ImageError>>()?;
     // An offset in constant memory that is no multiple of four fits into the field of a load only.
-    let fine = oriole_encode::patch(chip, relocation, ODD_PROBE.into()).ok();
+    let fine = oriole_emit::patch(chip, relocation, ODD_PROBE.into()).ok();
     let takes_bytes = |kind: RelocationKind| {
         !matches!(kind, RelocationKind::ConstField | RelocationKind::ConstUniform)
             || fine == Some(kind.patch(empty, ODD_PROBE.into()))

@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use oriole_chip::WordShape;
+use oriole_emit::LinkedFunction;
 use oriole_ori::SymbolId;
-use oriole_pipeline::LinkedFunction;
 
 use crate::error::ImageError;
 use crate::symbols::ModuleSymbols;

@@ -6,9 +6,8 @@ use oriole_cubin::{
     FrameRow, FrameRule, IndirectBranch, InnerFunction, KernelImage, Mbarrier, RelocationKind, SymbolRef,
     TextRelocation,
 };
-use oriole_encode::Relocation;
+use oriole_emit::{Relocation, unwinding};
 use oriole_ori::{Fixup, ObjectOperation, Table};
-use oriole_pipeline::unwinding;
 use oriole_sass::{InstructionWord, OperandKind, register};
 
 use super::fields::emptied;
@@ -31,7 +30,7 @@ impl Linker<'_> {
             let word = first + relocation.at as usize;
             match self.resolve(index, member, relocation, image)? {
                 Resolved::Value(value) => {
-                    image.code[word] = oriole_encode::patch(self.target.chip, relocation, value)
+                    image.code[word] = oriole_emit::patch(self.target.chip, relocation, value)
                         .map_err(|failure| ImageError::Internal(failure.to_string()))?;
                 }
                 Resolved::Loader { kind, target, addend } => {

@@ -7,9 +7,9 @@
 
 use oriole_chip::texture::DescriptorTable;
 use oriole_cubin::{Header, HeaderSlot, KernelImage, RelocationKind, SymbolRef};
-use oriole_encode::Relocation;
+use oriole_emit::{LinkedFunction, Relocation};
 use oriole_ori::{AddressPart, ConstBase, Fixup, SymbolKind};
-use oriole_pipeline::{LinkedFunction, Target};
+use oriole_pipeline::Target;
 use oriole_sass::Op;
 
 use super::members::{Member, symbol_ref};

@@ -7,7 +7,7 @@
 //! reads code in source order, level 0; nothing of it enters the code.
 
 use crate::Allocated;
-use crate::holders::words;
+use crate::places::words;
 use oriole_ori::{BlockId, File, Instruction, MachineFunction, Opcode, Pseudo, Source, SourceKind, Value};
 use oriole_regalloc::abi::{FRAME_POINTER, STACK_POINTER, saved};
 use oriole_sass::Op;

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
-use oriole_encode::{EncodeReason, EncodedFunction, encode_function, patch};
+use oriole_emit::{EncodeReason, EncodedFunction, encode_function, patch};
 use oriole_ori::{
     AddressPart, BlockId, ConstBase, Fixup, MachineBlock, MachineFunction, MachineInstruction, Origin,
     SymbolId,

@@ -7,7 +7,6 @@
 //! of it enters the code. Places are ordinals of statements, so that moving text leaves the facts equal.
 
 use crate::Allocated;
-use crate::Target;
 use oriole_latency::Model;
 use oriole_ori::{File, Function, Liveness, MachineFunction, Source, SourceKind, Space, Value};
 use oriole_sass::form::Table;
@@ -160,8 +159,13 @@ impl FunctionFacts {
     }
 }
 
-/// Collects the facts of a function.
-pub fn facts(target: &Target, allocated: &Allocated, finished: &MachineFunction) -> FunctionFacts {
+/// Collects the facts of a function, with the latency model and the forms of its chip.
+pub fn facts(
+    model: &Model,
+    forms: &'static Table,
+    allocated: &Allocated,
+    finished: &MachineFunction,
+) -> FunctionFacts {
     let function = &allocated.function;
     let assignment = &allocated.assignment;
     let mut facts = FunctionFacts {
@@ -180,7 +184,7 @@ pub fn facts(target: &Target, allocated: &Allocated, finished: &MachineFunction)
     facts.homes.dedup();
     spills(allocated, &mut facts);
     pressure(allocated, &mut facts);
-    words(target, finished, &mut facts);
+    words(model, forms, finished, &mut facts);
     facts
 }
 
@@ -373,8 +377,7 @@ fn peak(walk: &Walk<'_>, live: Live, instruction: &oriole_ori::Instruction) -> P
 /// The last writer of a register in a block: index, part, issue cycle.
 type Writers = BTreeMap<(RegisterFile, u8), (u32, oriole_latency::ResultPart, u64)>;
 
-fn words(target: &Target, finished: &MachineFunction, facts: &mut FunctionFacts) {
-    let &Target { latency: model, forms, .. } = target;
+fn words(model: &Model, forms: &'static Table, finished: &MachineFunction, facts: &mut FunctionFacts) {
     for block in &finished.blocks {
         let first = facts.words.len();
         let mut writers = Writers::new();

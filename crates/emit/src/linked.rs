@@ -2,8 +2,10 @@
 //!
 //! It is here, where the stages end, because they make it and `oriole-link` reads it. Nothing of another function enters.
 
-use oriole_encode::EncodedFunction;
-use oriole_ori::{ConstBase, Fixup, SymbolId, SymbolKind, Table};
+use crate::encode::{EncodeFailure, EncodedFunction, encode_function};
+use crate::{Allocated, holders, unwinding};
+use oriole_chip::{Chip, RegisterFiles};
+use oriole_ori::{ConstBase, Fixup, MachineFunction, SymbolId, SymbolKind, Table};
 use typed_index_collections::TiVec;
 
 /// A function as far as layout needs it.
@@ -26,9 +28,9 @@ pub struct LinkedFunction {
     /// Offset in the frame of each of its `.local` variables.
     pub local_offsets: Vec<u32>,
     /// Where registers of the PTX are, of a function for debuggers.
-    pub held: Vec<crate::holders::Held>,
+    pub held: Vec<holders::Held>,
     /// Unwind rows of its frame, of a function for debuggers.
-    pub frame_rows: Vec<crate::unwinding::Row>,
+    pub frame_rows: Vec<unwinding::Row>,
     /// Bytes that all instructions that spill a register store, each counted once.
     pub spill_stores: u32,
     /// Bytes that all instructions that reload a spilled register load, each counted once.
@@ -83,4 +85,47 @@ impl LinkedFunction {
     pub fn calls_through_pointers(&self) -> bool {
         self.tables.contains(&Table::Functions)
     }
+}
+
+/// Whether it matters where registers of the PTX are: in code that is not optimized and has a section of its own.
+pub fn is_for_debuggers(allocated: &Allocated) -> bool {
+    allocated.function.calls_library
+}
+
+/// Encodes a finished function, and collects what a linker needs of it. What only its source has, the shared variables
+/// that it declares and names, is left empty.
+///
+/// # Errors
+/// The first instruction without encoding.
+pub fn emit(
+    chip: Chip,
+    registers: &RegisterFiles,
+    allocated: &Allocated,
+    finished: &MachineFunction,
+) -> Result<LinkedFunction, EncodeFailure> {
+    let all = u16::from(registers.general.count);
+    let encoded = encode_function(chip, finished)?;
+    let (stored, loaded) = allocated.assignment.spilled();
+    Ok(LinkedFunction {
+        encoded,
+        symbols: allocated.function.symbols.clone(),
+        tables: allocated.function.tables.clone(),
+        shared: Vec::new(),
+        names_shared: false,
+        barriers: allocated.function.barriers,
+        frame_bytes: allocated.assignment.frame_bytes,
+        local_offsets: allocated.assignment.local_offsets.clone(),
+        held: if is_for_debuggers(allocated) { holders::held(allocated, finished) } else { Vec::new() },
+        frame_rows: if is_for_debuggers(allocated) {
+            unwinding::rows(allocated, finished)
+        } else {
+            Vec::new()
+        },
+        spill_stores: stored,
+        spill_loads: loaded,
+        parameter_bytes: allocated.function.parameter_bytes,
+        is_separate: allocated.function.is_separate,
+        register_limit: allocated.function.register_limit.filter(|&limit| limit < all),
+        dropped_grants: allocated.assignment.dropped_grants,
+    })
 }

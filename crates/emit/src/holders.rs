@@ -6,6 +6,7 @@
 //! count there. It reads code in source order, level 0; nothing of it enters the code.
 
 use crate::Allocated;
+use crate::places::words;
 use oriole_ori::{BlockId, File, Instruction, MachineFunction, Opcode, Pseudo};
 
 /// A part of a PTX register is in a register of the machine.
@@ -132,23 +133,6 @@ fn at_starts(allocated: &Allocated) -> Vec<Option<Holding>> {
         }
     }
     starts
-}
-
-/// The words of each block's instructions, without those that finishing adds: no pattern selected them.
-pub(crate) fn words<'a>(
-    allocated: &'a Allocated,
-    finished: &'a MachineFunction,
-    block: BlockId,
-) -> impl Iterator<Item = (u32, &'a Instruction)> {
-    let before = finished.blocks.iter().take(usize::from(block));
-    let start: usize = before.map(|block| block.instructions.len()).sum();
-    let mut instructions = allocated.function.blocks[block].instructions.iter().peekable();
-    let words = (start as u32..).zip(&finished.blocks[block].instructions);
-    words.filter(|(_, machine)| machine.row.is_some()).filter_map(move |(at, machine)| {
-        let instruction = instructions.next_if(|instruction| instruction.origin == machine.origin);
-        debug_assert!(instruction.is_some(), "a word of no instruction");
-        Some((at, instruction?))
-    })
 }
 
 /// Where registers of the PTX are, by register and then by place.
