@@ -7,7 +7,7 @@
 //! reads are not delayed.
 
 use crate::program::{Completion, Step};
-use crate::tracker::read_scoreboard_tells_result;
+use crate::tracker_rules::read_scoreboard_tells_result;
 use crate::warp::{Lanes, Warp};
 use oriole_latency::{Class, Model, ResultPart, SPECIAL_STALL, completes_before_next};
 use oriole_sass::{Access, Mod, Op, OperandKind, RegisterFile};

@@ -6,10 +6,12 @@
 //! nothing of the compiler; no semantics may be shared with the PTX interpreter or a constant folder.
 
 mod accesses;
+mod arguments;
 mod barrier_object;
 mod block;
 mod cached_source;
 mod cluster;
+mod condition;
 mod conflict;
 mod constants;
 mod descriptors;
@@ -18,6 +20,7 @@ mod format;
 mod heap;
 mod late;
 mod launch;
+mod launch_limits;
 mod likeness;
 mod lint;
 mod machine;
@@ -30,9 +33,12 @@ mod products;
 mod program;
 mod sampling;
 mod texture;
+mod timing;
 mod tracker;
+mod tracker_rules;
 mod transfers;
 mod warp;
+mod widths;
 
 pub use launch::{Argument, Error, Fault, Hazard, HazardKind, Launch, Options, Outcome};
 pub use likeness::{Likeness, likeness};

@@ -2,8 +2,8 @@
 //! facts of a chip.
 
 use crate::launch::Launch;
+use crate::launch_limits::fits;
 use crate::lint::chip_of;
-use crate::machine::fits;
 use crate::program::{Program, Step, is_always};
 use oriole_cubin::Cubin;
 use oriole_cubin::read::{Kernel, Section, Symbol};

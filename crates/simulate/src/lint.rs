@@ -1,9 +1,10 @@
 //! The static checker: it walks the control flow of every kernel with the worst state of all paths to a place, and
 //! reports hazards. Calls are opaque: after one nothing is known, and a callee starts with a clean state.
 
+use crate::condition::{Condition, Conditions};
 use crate::launch::{Hazard, HazardKind};
 use crate::program::{Program, Step, is_always};
-use crate::tracker::{Condition, Conditions, Tracker};
+use crate::tracker::Tracker;
 use oriole_chip::{Chip, WordShape, nameable};
 use oriole_cubin::Cubin;
 use oriole_cubin::read::Kernel;

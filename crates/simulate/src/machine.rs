@@ -1,7 +1,9 @@
 //! Running a launch: clusters one after the other, the warps of a cluster interleaved in a fixed order.
 
+use crate::arguments::{Arguments, Kept, place_arguments};
 use crate::block::Block;
 use crate::cluster::{Cluster, meet};
+use crate::condition::Conditions;
 use crate::conflict::Conflict;
 use crate::constants::{CODE_BASE, Setup, fill, place_variables, relocated_code};
 use crate::execute::bulk::first_block;
@@ -9,57 +11,27 @@ use crate::execute::control::outside;
 use crate::execute::driver::{self, FREE_UNIFORM, RETURN_ADDRESS};
 use crate::execute::tensor_memory::prepare_for_pairs;
 use crate::execute::{Context, LaunchContext, Next, execute, guarded};
-use crate::late::Late;
-use crate::launch::{Argument, Error, Fault, Hazard, HazardKind, Launch, Outcome};
+use crate::launch::{Error, Fault, Hazard, HazardKind, Launch, Outcome};
+use crate::launch_limits::{cluster_shape, fits, local_bytes};
 use crate::lint::chip_of;
-use crate::memory::{Global, load_words};
+use crate::memory::Global;
 use crate::partings::{acts_together, asks_who_is_there};
-use crate::program::{Program, Step};
-use crate::tracker::{Condition, Conditions, Tracker};
+use crate::program::Program;
+use crate::timing::{Timing, advance};
 use crate::transfers::{Transfers, follow, is_asynchronous};
 use crate::warp::{Wait, Warp};
-use oriole_chip::{Chip, Limits, Usage, nameable};
+use oriole_chip::nameable;
+use oriole_cubin::Cubin;
 use oriole_cubin::read::Kernel;
-use oriole_cubin::{Bound, Cubin, ParameterSpace};
-use oriole_latency::{Model, completes_before_next};
+use oriole_latency::Model;
 use oriole_machine_model::tensor_memory::TensorMemory;
 use oriole_machine_model::texture::Opaque;
-use oriole_sass::register::{PT, URZ};
-use oriole_sass::{Access, Mod, Op, OperandKind, RegisterFile};
+use oriole_sass::{Mod, Op, RegisterFile};
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// Lane masks exclude each other if they are disjoint.
-impl Condition for u32 {
-    fn excludes(&self, other: &u32) -> bool {
-        self & other == 0
-    }
-
-    fn covers(&self, other: &u32) -> bool {
-        other & !self == 0
-    }
-}
-
-/// Most threads of a block.
-const MOST_THREADS: u32 = 1024;
-
-/// Most threads of a block in each dimension, and most blocks of a grid.
-const MOST_BLOCK: [u32; 3] = [1024, 1024, 64];
-const MOST_GRID: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];
-
-/// Most blocks of a cluster.
-const MOST_CLUSTER: u64 = 16;
-
-/// Local memory that a thread with calls has beyond the file's statement, in bytes.
-const UNKNOWN_STACK: u32 = 0x10000;
-/// The general register that is the stack pointer, by convention.
-const STACK_POINTER: u8 = 1;
+use std::collections::BTreeSet;
 
 /// Estimated cycles of a driver function.
 const DRIVER_CYCLES: u64 = 500;
-
-/// Most bytes of local memory that a thread may have.
-const MOST_LOCAL: u32 = 512 << 10;
 
 /// Runs a kernel of a cubin. Faults are in the outcome, with all buffers at that moment.
 pub fn run(cubin: &Cubin, launch: &Launch) -> Outcome {
@@ -73,201 +45,6 @@ pub fn run(cubin: &Cubin, launch: &Launch) -> Outcome {
             Outcome { error: Some(error), ..Outcome::default() }
         }
     }
-}
-
-/// Time of a running warp: results in flight, and the times when scoreboards clear.
-struct Timing {
-    tracker: Tracker<u32>,
-    /// Delayed results, if they are to come late.
-    late: Option<Late>,
-    clears: [u64; 6],
-    /// Lanes that took part in the last write of each uniform register, and of each uniform predicate.
-    writers: [u32; URZ as usize],
-    predicate_writers: [u32; PT as usize],
-}
-
-/// Limits of the hardware and of the kernel's own directives on grids and blocks.
-fn check_shape(launch: &Launch, bound: Bound) -> Result<(), Fault> {
-    let (grid, block) = (launch.grid, launch.block);
-    let within = |sizes: [u32; 3], most: [u32; 3]| sizes.iter().zip(most).all(|(&size, most)| size <= most);
-    let threads: u64 = block.iter().map(|&size| u64::from(size)).fold(1, u64::saturating_mul);
-    if grid.contains(&0)
-        || !within(grid, MOST_GRID)
-        || !within(block, MOST_BLOCK)
-        || !(1..=u64::from(MOST_THREADS)).contains(&threads)
-    {
-        return Err(Fault::Launch(format!("grid {grid:?} with blocks {block:?} cannot be launched")));
-    }
-    let volume = |sizes: [u32; 3]| sizes.iter().map(|&size| u64::from(size)).fold(1, u64::saturating_mul);
-    match bound {
-        // Only the number of threads counts.
-        Bound::AtMost(most) if threads > volume(most) => {
-            Err(Fault::Launch(format!("blocks {block:?} for a kernel with `.maxntid` {most:?}")))
-        }
-        Bound::Exactly(sizes) if block != sizes => {
-            Err(Fault::Launch(format!("blocks {block:?} for a kernel with `.reqntid` {sizes:?}")))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Checks launch limits of chip and kernel; returns the bytes of shared memory of a block.
-pub(crate) fn fits(chip: Chip, limits: Limits, launch: &Launch, kernel: &Kernel) -> Result<u32, Fault> {
-    check_shape(launch, kernel.bound)?;
-    check_registers(chip, launch, kernel)?;
-    let most_shared = limits.shared_per_block + limits.static_shared_start;
-    let shared_size = kernel
-        .shared_size
-        .max(u64::from(limits.static_shared_start))
-        .saturating_add(u64::from(launch.dynamic_shared));
-    match u32::try_from(shared_size).ok().filter(|&size| size <= most_shared) {
-        Some(size) => Ok(size),
-        None => Err(Fault::Launch(format!(
-            "{shared_size} bytes of shared memory for a block, {most_shared} at most"
-        ))),
-    }
-}
-
-/// All threads of a block have their registers at the same time.
-fn check_registers(chip: Chip, launch: &Launch, kernel: &Kernel) -> Result<(), Fault> {
-    let (registers, threads) = (kernel.registers, launch.block.iter().product());
-    let held = oriole_chip::occupancy(chip, Usage { registers, shared: 0, threads });
-    match held {
-        Some(held) if held.blocks == 0 => Err(Fault::Launch(format!(
-            "{registers} registers for each of {threads} threads of a block are more than the chip has"
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// The blocks of a cluster: from the kernel, or else from the launch; one block if neither states it.
-fn cluster_shape(launch: &Launch, kernel: &Kernel) -> Result<[u32; 3], Fault> {
-    if let (Some(required), Some(given)) = (kernel.cluster_size, launch.cluster)
-        && required != given
-    {
-        return Err(Fault::Launch(format!(
-            "clusters {given:?} for a kernel with `.reqnctapercluster` {required:?}"
-        )));
-    }
-    let shape = kernel.cluster_size.or(launch.cluster).unwrap_or([1; 3]);
-    let blocks = shape.iter().map(|&size| u64::from(size)).fold(1, u64::saturating_mul);
-    let fits = launch.grid.iter().zip(shape).all(|(&blocks, size)| size != 0 && blocks % size == 0);
-    if !fits || blocks > MOST_CLUSTER {
-        return Err(Fault::Launch(format!(
-            "grid {:?} with clusters {shape:?} cannot be launched",
-            launch.grid
-        )));
-    }
-    Ok(shape)
-}
-
-/// An argument that is returned after the launch.
-#[derive(Clone, Copy)]
-enum Kept {
-    /// A range of global memory.
-    Range(usize),
-    /// The texels of an object.
-    Object(usize),
-}
-
-/// The arguments of a launch in the simulated memory.
-struct Arguments {
-    /// The bytes of the parameters in bank 0.
-    parameters: Vec<u8>,
-    /// Data to return at the end.
-    kept: Vec<Kept>,
-    /// The handles of textures, samplers and surfaces among them, by the symbols of the parameters.
-    handles: BTreeMap<usize, u64>,
-}
-
-fn place_arguments(launch: &Launch, kernel: &Kernel, global: &mut Global) -> Result<Arguments, Fault> {
-    let mut parameters = vec![0; kernel.parameter_size as usize];
-    let mut kept = Vec::new();
-    let mut handles = BTreeMap::new();
-    let mut addresses: Vec<Option<u64>> = Vec::new();
-    for (number, (argument, parameter)) in launch.arguments.iter().zip(&kernel.parameters).enumerate() {
-        if let ParameterSpace::Opaque(kind) = parameter.space {
-            let object = match argument {
-                Argument::Object(object) if object.kind() == kind => object,
-                _ => return Err(Fault::Launch(format!("argument {number} is to be a {kind}"))),
-            };
-            addresses.push(None);
-            if matches!(object, Opaque::Surface(_)) {
-                kept.push(Kept::Object(global.objects.len()));
-            }
-            let handle = global.add_object(object.clone());
-            let symbols = kernel.opaque_parameters.iter().filter(|parameter| parameter.0 == number);
-            handles.extend(symbols.map(|&(_, symbol)| (symbol, handle)));
-            continue;
-        }
-        let bytes = match argument {
-            Argument::Buffer(bytes) => {
-                kept.push(Kept::Range(global.ranges.len()));
-                let address = global.add(bytes.clone());
-                addresses.push(Some(address));
-                address.to_le_bytes().to_vec()
-            }
-            Argument::Value(bytes) => {
-                addresses.push(None);
-                bytes.clone()
-            }
-            Argument::Alias(of) | Argument::Map(of, _) => {
-                let address = addresses.get(*of).copied().flatten();
-                let address = address.ok_or_else(|| Fault::Launch(format!("alias {of} names no buffer")))?;
-                addresses.push(None);
-                match argument {
-                    Argument::Map(_, map) => {
-                        let mut bytes = map.clone();
-                        let offset = load_words(&bytes[..8]);
-                        let offset = u64::from(offset[0]) | u64::from(offset[1]) << 32;
-                        bytes[..8].copy_from_slice(&address.wrapping_add(offset).to_le_bytes());
-                        bytes
-                    }
-                    _ => address.to_le_bytes().to_vec(),
-                }
-            }
-            Argument::Object(object) => {
-                addresses.push(None);
-                if matches!(object, Opaque::Surface(_)) {
-                    kept.push(Kept::Object(global.objects.len()));
-                }
-                global.add_object(object.clone()).to_le_bytes().to_vec()
-            }
-        };
-        let start = parameter.offset as usize;
-        let place = parameters.get_mut(start..start + parameter.size as usize);
-        let place = place.ok_or_else(|| Fault::Launch("a parameter is outside its bank".into()))?;
-        if bytes.len() != place.len() {
-            let (given, wanted) = (bytes.len(), place.len());
-            return Err(Fault::Launch(format!("an argument of {given} bytes for a parameter of {wanted}")));
-        }
-        place.copy_from_slice(&bytes);
-    }
-    Ok(Arguments { parameters, kept, handles })
-}
-
-/// Bytes of local memory of a thread. The file states the size for a kernel without calls; recursion needs the size
-/// that the caller grants.
-fn local_bytes(kernel: &Kernel, program: &Program) -> Result<u32, Fault> {
-    let stack = kernel.stack_size.unwrap_or(0);
-    if stack > MOST_LOCAL {
-        return Err(Fault::Launch(format!("a stack of {stack} bytes, {MOST_LOCAL} at most")));
-    }
-    let steps = || (0..kernel.code.len()).filter_map(|at| program.get(at));
-    let calls = steps().any(|step| matches!(step.instruction.op, Op::CALL));
-    // The stack pointer is loaded, and the frame is allocated. Further allocations depend on the data.
-    let moves = steps().filter(|step| first_register(step) == Some(STACK_POINTER)).count();
-    let unknown = calls || moves > 1 + usize::from(stack > 0);
-    let stack = stack.next_multiple_of(16);
-    Ok(if unknown || kernel.stack_size.is_none() { stack + UNKNOWN_STACK } else { stack })
-}
-
-/// The first general register that an instruction names: its destination, if it has one.
-fn first_register(step: &Step) -> Option<u8> {
-    step.instruction.operands.iter().find_map(|operand| match operand.kind {
-        OperandKind::Reg(register) => Some(register),
-        _ => None,
-    })
 }
 
 /// Hazards that have been recorded: both places, the kind, the register.
@@ -386,16 +163,7 @@ impl<'a> Machine<'a> {
                 )
             })
             .collect::<Vec<_>>();
-        let timing = warps
-            .iter()
-            .map(|_| Timing {
-                tracker: Tracker::new(),
-                late: self.launch.options.late_results.then(Late::default),
-                clears: [0; 6],
-                writers: [u32::MAX; URZ as usize],
-                predicate_writers: [u32::MAX; PT as usize],
-            })
-            .collect();
+        let timing = warps.iter().map(|_| Timing::new(self.launch.options.late_results)).collect();
         let block = Block {
             index,
             rank,
@@ -711,59 +479,4 @@ impl AsMut<Block> for Running {
     fn as_mut(&mut self) -> &mut Block {
         &mut self.block
     }
-}
-
-impl Timing {
-    /// A uniform register belongs to the warp, not to a lane: a group that reads one must have taken part in writing
-    /// it, or it sees the value from another path.
-    fn follow_uniform(&mut self, step: &Step, lanes: u32, mut report: impl FnMut((RegisterFile, u8))) {
-        for access in &step.accesses {
-            if let Access::Read { file, register, .. } = *access {
-                let writers = match file {
-                    RegisterFile::Uniform => self.writers[usize::from(register)],
-                    RegisterFile::UniformPredicate => self.predicate_writers[usize::from(register)],
-                    _ => continue,
-                };
-                if lanes & !writers != 0 {
-                    report((file, register));
-                }
-            }
-        }
-        for access in &step.accesses {
-            if let Access::Write { file, register, .. } = *access {
-                match file {
-                    RegisterFile::Uniform => self.writers[usize::from(register)] = lanes,
-                    RegisterFile::UniformPredicate => self.predicate_writers[usize::from(register)] = lanes,
-                    _ => {}
-                }
-            }
-        }
-    }
-}
-
-/// Advances the warp's clock: waits for scoreboards, then the stall; records when this instruction's scoreboards clear.
-fn advance(warp: &mut Warp, timing: &mut Timing, step: &Step) {
-    let control = &step.instruction.control;
-    for (scoreboard, &clear) in timing.clears.iter().enumerate() {
-        if control.wait_mask >> scoreboard & 1 == 1 {
-            warp.cycle = warp.cycle.max(clear);
-        }
-    }
-    if step.instruction.op == Op::NANOSLEEP {
-        warp.cycle += 32;
-    }
-    let done = warp.cycle + u64::from(step.estimate);
-    if let Some(scoreboard) = control.write_barrier {
-        let clear = &mut timing.clears[scoreboard as usize];
-        *clear = (*clear).max(done);
-    }
-    if let Some(scoreboard) = control.read_barrier {
-        // Operands are read a few cycles after issue.
-        let clear = &mut timing.clears[scoreboard as usize];
-        *clear = (*clear).max(warp.cycle + 12);
-    }
-    if completes_before_next(control) {
-        warp.cycle = done;
-    }
-    warp.cycle += u64::from(control.stall.max(1));
 }

@@ -2,43 +2,21 @@
 //! bookkeeping serves the simulator, which knows the lanes of each access, and the static checker, which knows only
 //! guards.
 
+use crate::condition::{Condition, Conditions};
 use crate::conflict::{Conflict, Register};
 use crate::launch::HazardKind;
 use crate::operand_cache::OperandCache;
 use crate::products::Products;
 use crate::program::{Completion, ReadQueue, Step, is_always};
+use crate::tracker_rules::{
+    LONGEST_OVERWRITE, SHORT_OVERWRITE, UNIFORM_OVERWRITE, explicit_waits, is_matrix, is_read_late, is_short,
+    read_scoreboard_tells_result, writes_late_enough,
+};
 use oriole_latency::{
     Class, FENCE_TO_PRODUCT, Milestone, Model, ResultPart, SPECIAL_STALL, Slot, accepted_spacing,
     completes_before_next, is_branch_like,
 };
-use oriole_sass::info::Scoreboard;
-use oriole_sass::{Access, Op, OperandKind, RegisterFile};
-
-/// The condition under which an instruction acts.
-pub(crate) trait Condition: Copy + PartialEq {
-    /// No lane can meet both conditions.
-    fn excludes(&self, other: &Self) -> bool;
-    /// Every lane that meets the other condition meets this one.
-    fn covers(&self, other: &Self) -> bool;
-}
-
-/// The conditions of an instruction: under which it reads its guard, which is whenever it is reached, and under which
-/// it acts.
-#[derive(Clone, Copy)]
-pub(crate) struct Conditions<C> {
-    pub reached: C,
-    pub acts: C,
-}
-
-impl<C: Copy> Conditions<C> {
-    /// The condition of an access in a slot.
-    fn of(&self, slot: Slot) -> C {
-        match slot {
-            Slot::Guard | Slot::UniformGuard => self.reached,
-            _ => self.acts,
-        }
-    }
-}
+use oriole_sass::{Access, Op, RegisterFile};
 
 /// A result of fixed latency.
 #[derive(Clone, Copy, PartialEq)]
@@ -78,9 +56,6 @@ struct Recent<C> {
 /// Longest distance of any rule, in cycles; older results need no tracking.
 const HORIZON: i64 = 40;
 
-/// Cycles after which any instruction may overwrite a fixed-latency result, except for matrix results.
-const LONGEST_OVERWRITE: u8 = 6;
-
 /// Scoreboards may be waited for this many cycles after the instruction that sets them. A `DEPBAR` checks them later
 /// than a control word does: ptxas leaves no cycle between.
 const SET_TO_WAIT: i64 = 2;
@@ -101,91 +76,6 @@ pub(crate) struct Tracker<C> {
     products: Products,
     /// Time and place of each milestone's last occurrence.
     milestones: [Option<(i64, u32)>; Milestone::COUNT],
-}
-
-/// Scoreboards that a `DEPBAR` waits for completely, and those that it waits for partially.
-fn explicit_waits(step: &Step) -> (u8, u8) {
-    let (mut full, mut partial) = (0, 0);
-    if step.instruction.op == Op::DEPBAR {
-        let operands = &step.instruction.operands;
-        for (index, operand) in operands.iter().enumerate() {
-            match operand.kind {
-                OperandKind::Scoreboard(number) => match operands.get(index + 1).map(|next| next.kind) {
-                    Some(OperandKind::Imm(0)) => full |= 1 << number,
-                    _ => partial |= 1 << number,
-                },
-                OperandKind::ScoreboardSet(set) => full |= set,
-                _ => {}
-            }
-        }
-    }
-    (full, partial)
-}
-
-/// True if a source of this kind must not be overwritten until a scoreboard signals that it was read.
-fn is_read_late(step: &Step, file: RegisterFile, slot: Slot) -> bool {
-    if !step.variable || slot == Slot::Guard || slot == Slot::UniformGuard {
-        return false;
-    }
-    match file {
-        RegisterFile::General => !matches!(step.class, Class::SpecialRegister | Class::Fence),
-        // The address of an mbarrier is read at once, the stored data are not.
-        RegisterFile::Uniform if step.class == Class::Sync => slot == Slot::Uniform,
-        // Some read their address at once, and no compiler waits for that.
-        RegisterFile::Uniform => {
-            step.class == Class::Bulk && step.instruction.op.info().read_scoreboard != Scoreboard::No
-        }
-        _ => false,
-    }
-}
-
-/// True where ptxas waits for a result by the scoreboard of the operands: an atomic, and on sm_75 the query for the
-/// space of an address.
-pub(crate) fn read_scoreboard_tells_result(op: Op) -> bool {
-    matches!(op, Op::ATOM | Op::QSPC)
-}
-
-/// Pipes whose latencies differ so little that a later write is never overtaken by more than this.
-const SHORT_OVERWRITE: u8 = 2;
-
-/// ptxas overwrites a uniform register by scoreboard as soon as this after a uniform instruction.
-const UNIFORM_OVERWRITE: u8 = 4;
-
-/// True for the pipes of fixed latency that deliver a result in a few cycles.
-fn is_short(class: Class) -> bool {
-    use Class::*;
-    matches!(
-        class,
-        Alu | Fma
-            | Dual
-            | Wide
-            | Half
-            | HalfToSingle
-            | HalfAlu
-            | Mask
-            | Dispatch64
-            | Uniform
-            | UniformMove
-            | UniformLoad
-            | UniformVote
-    )
-}
-
-/// True for the short pipes and for those slower ones that cannot overtake them.
-fn writes_late_enough(class: Class) -> bool {
-    is_short(class) || matches!(class, Class::HalfMma | Class::Double)
-}
-
-fn is_matrix(class: Class) -> bool {
-    matches!(
-        class,
-        Class::Matrix88
-            | Class::MatrixOne
-            | Class::MatrixOneInteger
-            | Class::MatrixTwo
-            | Class::MatrixDouble
-            | Class::Group
-    )
 }
 
 impl<C: Condition> Tracker<C> {

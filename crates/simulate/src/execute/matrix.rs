@@ -6,10 +6,10 @@
 use super::context::Context;
 use super::double;
 use super::float::rounding;
-use crate::accesses::matrix_shape;
 use crate::launch::Fault;
 use crate::number::{BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, Format, Round, TF32};
 use crate::warp::Lanes;
+use crate::widths::matrix_shape;
 use oriole_chip::MatrixUnit;
 use oriole_sass::register::RZ;
 use oriole_sass::{Mod, Mods, Op, OperandKind};
