@@ -3,8 +3,8 @@
 //! It is here because nearly every pass needs them. It is a snapshot, which [`crate::FlowGraph`] keeps with the function
 //! until an edge changes. Unreachable blocks are not in the RPO and are no predecessors.
 
+use crate::BlockId;
 use crate::csr::Csr;
-use crate::{BlockId, Function};
 use typed_index_collections::{TiVec, ti_vec};
 
 /// Edges and RPO of the reachable blocks.
@@ -21,15 +21,15 @@ pub struct Cfg {
 }
 
 impl Cfg {
-    /// Computes the RPO and the predecessors.
-    pub fn new(function: &Function) -> Cfg {
-        let count = function.blocks.len();
-        let successors = Csr::of_rows(function.blocks.iter().map(|block| block.successors.as_slice()));
+    /// Computes the RPO and the predecessors. `edges` are the successors of each block in their order.
+    pub fn new<'a>(edges: impl ExactSizeIterator<Item = &'a [BlockId]>) -> Cfg {
+        let count = edges.len();
+        let successors: Csr<BlockId, BlockId> = Csr::of_rows(edges);
         let mut order = Vec::with_capacity(count);
         let mut seen: TiVec<BlockId, bool> = ti_vec![false; count];
         // Explicit stack of (block, next successor to visit): functions may be deeper than the call stack.
         let mut stack: Vec<(BlockId, usize)> = Vec::new();
-        if let Some(entry) = function.blocks.first_key() {
+        if let Some(entry) = (count > 0).then_some(BlockId(0)) {
             seen[entry] = true;
             stack.push((entry, 0));
         }
@@ -62,13 +62,10 @@ impl Cfg {
         Cfg { successors, predecessors, order, position }
     }
 
-    /// True if the function has these blocks and edges, in this order.
-    pub fn is_of(&self, function: &Function) -> bool {
-        self.count() == function.blocks.len()
-            && function
-                .blocks
-                .iter_enumerated()
-                .all(|(id, block)| block.successors.as_slice() == self.successors(id))
+    /// True if these are the successors of each block in their order.
+    pub fn has_edges<'a>(&self, edges: impl ExactSizeIterator<Item = &'a [BlockId]>) -> bool {
+        self.count() == edges.len()
+            && self.position.keys().zip(edges).all(|(id, edges)| edges == self.successors(id))
     }
 
     /// Count of blocks, unreachable ones included.

@@ -28,7 +28,7 @@ mod meetings;
 #[cfg(test)]
 mod tests;
 
-use crate::divergence::is_bare_exit;
+use crate::exits::is_bare_exit;
 use crate::{BlockId, Cfg, Dominators, File, FlowGraph, Function, Loops, Opcode, Value, dominance, effects};
 use escapes::Escapes;
 use oriole_sass::Op;

@@ -13,6 +13,7 @@
 
 use crate::convergence::{Cover, Reconvergence};
 use crate::csr::Csr;
+use crate::exits::is_bare_exit;
 use crate::{
     BlockId, Cfg, Chains, File, FlowGraph, Function, Instruction, Loops, Opcode, Pseudo, SourceKind, Space,
     Value, effects,
@@ -83,14 +84,6 @@ impl Divergence {
         }
         is_same
     }
-}
-
-/// True if the block only ends the thread; it has no effect on other threads.
-pub fn is_bare_exit(function: &Function, block: BlockId) -> bool {
-    let block = function.block(block);
-    block.phis.is_empty()
-        && block.successors.is_empty()
-        && matches!(block.instructions.as_slice(), [only] if only.opcode == Opcode::Sass(Op::EXIT) && only.guard.is_none())
 }
 
 struct Analysis<'a> {

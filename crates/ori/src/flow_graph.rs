@@ -1,11 +1,11 @@
 //! The graph of a function, with dominators and loops: made once, and again only where an edge has changed.
 //!
 //! It is here because nearly every pass asks for it and few change an edge. A function keeps the last one
-//! ([`Function::graph`]) and gives it away for as long as its blocks and edges are those of the graph, which it
+//! ([`crate::Function::graph`]) and gives it away for as long as its blocks and edges are those of the graph, which it
 //! compares: no pass has to say that it changed them. Only what blocks and edges decide may enter; what depends on
 //! instructions or values would be out of date without notice.
 
-use crate::{Cfg, Dominators, Function, Loops};
+use crate::{BlockId, Cfg, Dominators, Loops};
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -18,9 +18,9 @@ pub struct FlowGraph {
 }
 
 impl FlowGraph {
-    /// The graph of a function, whatever the function keeps.
-    pub fn new(function: &Function) -> FlowGraph {
-        FlowGraph { cfg: Cfg::new(function), dominators: OnceLock::new(), loops: OnceLock::new() }
+    /// The graph with these successors of each block.
+    pub fn new<'a>(edges: impl ExactSizeIterator<Item = &'a [BlockId]>) -> FlowGraph {
+        FlowGraph { cfg: Cfg::new(edges), dominators: OnceLock::new(), loops: OnceLock::new() }
     }
 
     /// Edges and order of the blocks.
@@ -49,19 +49,17 @@ impl KnownGraph {
     }
 }
 
-impl Function {
-    /// Graph, dominators and loops of the function as it is now. The graph does not follow later changes.
-    pub fn graph(&self) -> Arc<FlowGraph> {
-        let mut known = self.graph.0.lock().unwrap_or_else(PoisonError::into_inner);
+impl KnownGraph {
+    /// The graph with these successors of each block: the one that is kept, or else a new one.
+    pub(crate) fn of<'a>(
+        &self,
+        edges: impl ExactSizeIterator<Item = &'a [BlockId]> + Clone,
+    ) -> Arc<FlowGraph> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {
-            Some(graph) if graph.cfg.is_of(self) => graph.clone(),
-            _ => known.insert(Arc::new(FlowGraph::new(self))).clone(),
+            Some(graph) if graph.cfg.has_edges(edges.clone()) => graph.clone(),
+            _ => known.insert(Arc::new(FlowGraph::new(edges))).clone(),
         }
-    }
-
-    /// Drops the graph that it keeps. A stored function needs none.
-    pub fn forget_graph(&mut self) {
-        self.graph = KnownGraph::default();
     }
 }
 
@@ -86,47 +84,5 @@ impl Hash for KnownGraph {
 impl std::fmt::Debug for KnownGraph {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(if self.get().is_some() { "known" } else { "unknown" })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::{BlockId, Function, parse};
-    use std::sync::Arc;
-
-    fn diamond() -> Function {
-        let text = "kernel params=0 barriers=0
-b0: -> b2 b1
-  @p0 BRA b2 ; 0
-b1: -> b2
-b2:
-  EXIT ; 1
-";
-        parse(text).expect("Ori")
-    }
-
-    #[test]
-    fn the_graph_lasts_until_an_edge_changes() {
-        let mut function = diamond();
-        let first = function.graph();
-        function.block_mut(BlockId(1)).instructions.clear();
-        function.new_value(crate::File::R, None);
-        assert!(Arc::ptr_eq(&first, &function.graph()));
-        assert!(Arc::ptr_eq(&first, &function.clone().graph()));
-        // One edge less, then one block more.
-        function.block_mut(BlockId(0)).successors.truncate(1);
-        let second = function.graph();
-        assert_eq!(second.cfg().predecessors(BlockId(2)), [BlockId(0)]);
-        assert!(!second.cfg().is_reachable(BlockId(1)));
-        function.blocks.push(crate::Block::default());
-        assert_eq!(function.graph().cfg().count(), 4);
-        assert_eq!(first.cfg().predecessors(BlockId(2)).len(), 2);
-    }
-
-    #[test]
-    fn it_is_no_part_of_the_value() {
-        let (asked, unasked) = (diamond(), diamond());
-        asked.graph();
-        assert_eq!(asked, unasked);
     }
 }

@@ -1,28 +1,9 @@
 //! A function in Ori: values, blocks, references to symbols, and its frame.
 
-use crate::flow_graph::KnownGraph;
-use crate::{File, Instruction, Phi, Value, ValueData};
+use crate::{BlockId, File, FlowGraph, Instruction, KnownGraph, Phi, SymbolId, Value, ValueData};
 use smallvec::SmallVec;
+use std::sync::Arc;
 use typed_index_collections::TiVec;
-
-/// A basic block: an index into [`Function::blocks`] and into every table over blocks.
-///
-/// ```compile_fail,E0277
-/// # use oriole_ori::{BlockId, Value};
-/// # use typed_index_collections::{TiVec, ti_vec};
-/// let depths: TiVec<BlockId, u32> = ti_vec![0; 4];
-/// let depth = depths[Value(2)];
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
-pub struct BlockId(pub u32);
-
-crate::index_of_tables!(BlockId);
-
-/// A symbol outside the function (or a local variable): an index into [`Function::symbols`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
-pub struct SymbolId(pub u32);
-
-crate::index_of_tables!(SymbolId);
 
 /// Kinds of symbols. Layout offsets are never known here.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
@@ -118,26 +99,6 @@ pub struct Block {
     pub successors: Successors,
 }
 
-/// The callee, and the registers that the call costs.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct CallShape {
-    /// Callee, or `None` for an indirect call.
-    pub callee: Option<SymbolId>,
-    /// Bytes of stack that arguments need beyond registers.
-    pub stack_bytes: u32,
-    /// General registers that the callee may overwrite, bit n for Rn.
-    pub clobbers: [u64; 4],
-    /// Predicates that the callee may overwrite, bit n for Pn.
-    pub clobbered_predicates: u8,
-    /// True if uniform registers and uniform predicates are overwritten.
-    pub clobbers_uniform: bool,
-    /// General registers that hold arguments, bit n for Rn. Used by the machine call, whose operands do not name
-    /// them; the pseudo-instruction names them as sources.
-    pub arguments: [u64; 4],
-    /// Predicates that hold arguments, bit n for Pn, likewise.
-    pub argument_predicates: u8,
-}
-
 /// Registers that a compiler routine may clobber: the whole of its private convention.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Clobbers {
@@ -220,6 +181,21 @@ impl Function {
         &mut self.blocks[id]
     }
 
+    /// The successors of each block in their order.
+    pub fn edges(&self) -> impl ExactSizeIterator<Item = &[BlockId]> + Clone {
+        self.blocks.iter().map(|block| block.successors.as_slice())
+    }
+
+    /// Graph, dominators and loops of the function as it is now. The graph does not follow later changes.
+    pub fn graph(&self) -> Arc<FlowGraph> {
+        self.graph.of(self.edges())
+    }
+
+    /// Drops the graph that it keeps. A stored function needs none.
+    pub fn forget_graph(&mut self) {
+        self.graph = KnownGraph::default();
+    }
+
     /// Visits every occurrence of a value: phi results and sources, guards, sources, old values, destinations.
     pub fn for_each_occurrence(&self, mut visit: impl FnMut(Value)) {
         for block in &self.blocks {
@@ -246,5 +222,47 @@ impl Function {
                 instruction.for_each_definition_mut(&mut visit);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse;
+
+    fn diamond() -> Function {
+        let text = "kernel params=0 barriers=0
+b0: -> b2 b1
+  @p0 BRA b2 ; 0
+b1: -> b2
+b2:
+  EXIT ; 1
+";
+        parse(text).expect("Ori")
+    }
+
+    #[test]
+    fn the_graph_lasts_until_an_edge_changes() {
+        let mut function = diamond();
+        let first = function.graph();
+        function.block_mut(BlockId(1)).instructions.clear();
+        function.new_value(crate::File::R, None);
+        assert!(Arc::ptr_eq(&first, &function.graph()));
+        assert!(Arc::ptr_eq(&first, &function.clone().graph()));
+        // One edge less, then one block more.
+        function.block_mut(BlockId(0)).successors.truncate(1);
+        let second = function.graph();
+        assert_eq!(second.cfg().predecessors(BlockId(2)), [BlockId(0)]);
+        assert!(!second.cfg().is_reachable(BlockId(1)));
+        function.blocks.push(crate::Block::default());
+        assert_eq!(function.graph().cfg().count(), 4);
+        assert_eq!(first.cfg().predecessors(BlockId(2)).len(), 2);
+    }
+
+    #[test]
+    fn it_is_no_part_of_the_value() {
+        let (asked, unasked) = (diamond(), diamond());
+        asked.graph();
+        assert_eq!(asked, unasked);
     }
 }

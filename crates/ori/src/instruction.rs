@@ -1,6 +1,6 @@
 //! One instruction of Ori.
 
-use crate::{CallShape, Destination, Opcode, Pseudo, Source, Value, Values};
+use crate::{CallShape, Destination, Guard, Opcode, Pseudo, Source, Value, Values};
 use oriole_sass::Mods;
 use smallvec::SmallVec;
 
@@ -37,15 +37,6 @@ pub struct Instruction {
     pub contract: bool,
     /// Its origin.
     pub origin: Origin,
-}
-
-/// The predicate that decides whether an instruction acts.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Guard {
-    /// A value of file P or UP.
-    pub value: Value,
-    /// Acts when the predicate is false.
-    pub negated: bool,
 }
 
 /// The memory access of an instruction. The space decides aliasing; two accesses of different known spaces never

@@ -9,6 +9,7 @@
 
 pub mod branches;
 pub mod builder;
+mod call;
 pub mod canonical;
 pub mod cfg;
 pub mod chains;
@@ -21,10 +22,12 @@ pub mod divergence;
 pub mod dominance;
 pub mod edges;
 pub mod effects;
+pub mod exits;
 pub mod flow_graph;
 pub mod function;
 pub mod grants;
 pub mod handle;
+mod ids;
 mod index;
 pub mod instruction;
 pub mod liveness;
@@ -45,6 +48,7 @@ pub mod value;
 pub mod verify;
 
 pub use builder::{Builder, Draft};
+pub use call::CallShape;
 pub use cfg::Cfg;
 pub use chains::Chains;
 pub use confined::values_across_blocks;
@@ -52,17 +56,18 @@ pub use divergence::Divergence;
 pub use dominance::{Dominators, IteratedFrontiers};
 pub use flow_graph::{FlowGraph, KnownGraph};
 pub use function::{
-    Block, BlockId, CONSTANT_SIZE, CallShape, Clobbers, Function, LocalVariable, SHARED_UNIT, Successors,
-    SymbolId, SymbolKind, SymbolRef, Table, shared_alignment,
+    Block, CONSTANT_SIZE, Clobbers, Function, LocalVariable, SHARED_UNIT, Successors, SymbolKind, SymbolRef,
+    Table, shared_alignment,
 };
 pub use grants::{Budget, Grants, changes_registers, without_grants};
-pub use instruction::{Guard, Instruction, MemoryInfo, ObjectOperation, Origin, Space};
+pub use ids::{BlockId, SymbolId};
+pub use instruction::{Instruction, MemoryInfo, ObjectOperation, Origin, Space};
 pub use liveness::Liveness;
 pub use loops::{Loop, Loops};
 pub use machine::{Assignment, Fixup, MachineBlock, MachineFunction, MachineInstruction};
 pub use marshal::{MarshalError, Marshalled, is_legal, marshal};
 pub use opcode::{Opcode, Pseudo};
-pub use operand::{Address, AddressPart, ConstBase, Destination, IndexedConst, Source, SourceKind};
+pub use operand::{Address, AddressPart, ConstBase, Destination, Guard, IndexedConst, Source, SourceKind};
 pub use parse::{ParseError, Problem, parse};
 pub use pass::{FormChange, Outcome, Pass, PassContext};
 pub use phi::{Phi, PhiSource, PhiSources};

@@ -18,6 +18,15 @@ pub struct Address {
     pub offset: i32,
 }
 
+/// The predicate that decides whether an instruction acts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Guard {
+    /// A value of file P or UP.
+    pub value: Value,
+    /// Acts when the predicate is false.
+    pub negated: bool,
+}
+
 /// Something an instruction writes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Destination {
@@ -326,8 +335,8 @@ impl From<SourceKind> for Source {
     }
 }
 
-impl From<crate::Guard> for Source {
-    fn from(guard: crate::Guard) -> Source {
+impl From<Guard> for Source {
+    fn from(guard: Guard) -> Source {
         let source = Source::value(guard.value);
         if guard.negated { source.inverted() } else { source }
     }

@@ -106,7 +106,7 @@ impl Verifier<'_> {
             return;
         }
         // A graph of its own, whatever the function keeps.
-        let graph = FlowGraph::new(function);
+        let graph = FlowGraph::new(function.edges());
         let cfg = graph.cfg();
         self.block = Some(BlockId(0));
         if !cfg.predecessors(BlockId(0)).is_empty() {

@@ -346,7 +346,7 @@ impl Checker<'_> {
         if let Some(first) = entry.first_mut() {
             *first = Some(State::default());
         }
-        let input_cfg = Cfg::new(self.input);
+        let input_cfg = Cfg::new(self.input.edges());
         let liveness = Liveness::new(self.input, &input_cfg);
         self.edges(cfg);
         let mut work: std::collections::BTreeSet<u32> = [0].into();

@@ -8,7 +8,7 @@ pub mod float;
 
 use oriole_ori::{
     BlockId, ConstBase, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Table, Value,
-    divergence::is_bare_exit,
+    exits::is_bare_exit,
 };
 use oriole_sass::{Mod, Op, Symbol};
 use std::collections::BTreeMap;

@@ -7,7 +7,7 @@ use oriole_options::Optimization;
 use oriole_ori::branches::{fold_equal_targets, guarded_branch, is_plain_branch, skip_empty_blocks};
 use oriole_ori::edges;
 use oriole_ori::{
-    BlockId, FormChange, Function, Instruction, Opcode, Outcome, Pass, canonical, divergence::is_bare_exit,
+    BlockId, FormChange, Function, Instruction, Opcode, Outcome, Pass, canonical, exits::is_bare_exit,
 };
 use oriole_sass::Op;
 use typed_index_collections::{TiVec, ti_vec};

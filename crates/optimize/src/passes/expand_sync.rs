@@ -24,9 +24,9 @@
 //! `BSSY` names the block of its `BSYNC`; in the encoding its target is the instruction after that.
 
 use oriole_ori::convergence::{Anchor, Cover, Reconvergence, Site};
-use oriole_ori::divergence::is_bare_exit;
 use oriole_ori::edges;
 use oriole_ori::effects::{called_address, gathers_warp, waits_for_all};
+use oriole_ori::exits::is_bare_exit;
 use oriole_ori::{
     Block, BlockId, Cfg, Destination, Divergence, Dominators, File, FlowGraph, FormChange, Function,
     Instruction, Opcode, Origin, Outcome, Pass, Phi, PhiSources, Pseudo, Source, SourceKind, Value,

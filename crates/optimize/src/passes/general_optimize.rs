@@ -13,7 +13,7 @@
 use crate::analyses::definitions::Definitions;
 use crate::analyses::value_facts::{Evaluation, ValueFacts};
 use crate::passes::live_dead::Removed;
-use crate::rewriting::algebra::View;
+use crate::rewriting::view::View;
 use crate::{
     analyses::warp_group, passes::live_dead, rewriting::address_fold, rewriting::algebra,
     rewriting::copy_propagation, rewriting::operand_fold,

@@ -12,7 +12,7 @@ use crate::analyses::definitions::Definitions;
 use crate::analyses::slots::exchanged;
 use crate::analyses::value_facts::{Evaluation, ValueFacts, fixed_input, uses_input};
 use crate::passes::live_dead::Removed;
-use crate::rewriting::algebra::View;
+use crate::rewriting::view::View;
 use crate::{passes::general_optimize, passes::live_dead};
 use oriole_chip::Chip;
 use oriole_options::Optimization;

@@ -4,8 +4,8 @@
 //! Address arithmetic wraps at the width of the base, 64 or 32 bits, on the hardware and here, so the result is the
 //! same.
 
-use crate::rewriting::algebra::View;
 use crate::rewriting::operand_fold::is_low_word;
+use crate::rewriting::view::View;
 use oriole_ori::pattern::{Alternative, Contest, Cost};
 use oriole_ori::{
     Address, AddressPart, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolId, SymbolKind,

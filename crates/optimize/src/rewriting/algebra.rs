@@ -5,32 +5,15 @@
 //! Every rewrite replaces one instruction by one that defines the same values, and is exact for all inputs: wrapping
 //! integers, bits, and floating-point identities that hold for zeros, infinities and NaN as well.
 
-use crate::analyses::definitions::Definitions;
 use crate::analyses::slots::{comparison, is_plain_permutation, opposite, source_type};
-use crate::analyses::value_facts::{ValueFacts, fixed_input, is_signed_single, uses_input};
+use crate::analyses::value_facts::{fixed_input, is_signed_single, uses_input};
 use crate::rewriting::fold::lookup;
 use crate::rewriting::halves;
-use oriole_chip::Chip;
-use oriole_ori::pattern::Decisions;
-use oriole_ori::{File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value, is_legal};
+use crate::rewriting::view::View;
+use oriole_ori::{File, Instruction, Opcode, Pseudo, Source, SourceKind, Value, is_legal};
 use oriole_sass::info::SourceType;
 use oriole_sass::{Mod, Mods, Op};
 use smallvec::SmallVec;
-
-/// Read-only context of the rewrites.
-#[derive(Clone, Copy)]
-pub struct View<'a> {
-    /// The chip, for legality.
-    pub chip: Chip,
-    /// The function.
-    pub function: &'a Function,
-    /// Definitions of values.
-    pub definitions: &'a Definitions,
-    /// Facts about the values.
-    pub facts: &'a ValueFacts,
-    /// Record of contests.
-    pub decisions: Option<&'a Decisions>,
-}
 
 /// The truth table of the first operand and the second.
 const AND: i64 = 0xc0;

@@ -2,7 +2,7 @@
 //! that are each rounded to 16 bits and then packed are rounded and packed at once.
 
 use crate::analyses::slots::{is_plain_permutation, source_type};
-use crate::rewriting::algebra::View;
+use crate::rewriting::view::View;
 use oriole_ori::{Instruction, Opcode, Source, SourceKind};
 use oriole_sass::info::SourceType;
 use oriole_sass::{Mod, Op};

@@ -13,3 +13,4 @@ pub(crate) mod uniform_addresses;
 pub mod uniform_copies;
 pub(crate) mod uniform_numbers;
 pub(crate) mod uniform_variables;
+pub mod view;

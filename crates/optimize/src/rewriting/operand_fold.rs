@@ -5,7 +5,7 @@
 
 use crate::analyses::slots::{exchanged, signed_word, source_type};
 use crate::analyses::value_facts::{Fact, ValueFacts};
-use crate::rewriting::algebra::View;
+use crate::rewriting::view::View;
 use oriole_ori::pattern::{Alternative, Contest, Cost};
 use oriole_ori::{
     AddressPart, File, Function, IndexedConst, Instruction, Opcode, Pseudo, Source, SourceKind, is_legal,

@@ -3,7 +3,7 @@
 //! It is here because a region of the graph is a part of the dominator tree exactly if no edge leaves that part, and
 //! a walk over the region of each branch is quadratic in the blocks.
 
-use crate::divergence::is_bare_exit;
+use crate::exits::is_bare_exit;
 use crate::{BlockId, Cfg, Dominators, Function};
 
 /// Targets that each node of the tree keeps: one more than a query may exclude.

@@ -2,7 +2,7 @@
 
 use super::{Anchor, Reconvergence, below};
 use crate::BlockId;
-use crate::divergence::is_bare_exit;
+use crate::exits::is_bare_exit;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use typed_index_collections::TiVec;

@@ -193,7 +193,7 @@ fn what_trees_say_is_what_walks_find() {
     let (mut covered, mut walked, mut sites) = (0, 0, 0);
     for seed in 0..GUARDED_EXITS + 10_000 {
         let function = random(seed);
-        let graph = FlowGraph::new(&function);
+        let graph = FlowGraph::new(function.edges());
         let cfg = graph.cfg();
         let walks = Walks::new(&function, cfg);
         let mut reconvergence = Reconvergence::new(&function, &graph);

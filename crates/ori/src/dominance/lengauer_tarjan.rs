@@ -1,6 +1,6 @@
 //! Dominators by the algorithm of Lengauer and Tarjan, with path compression: near-linear on every graph.
 
-use super::{NO_BLOCK, NONE};
+use super::absent::{NO_BLOCK, NONE};
 use crate::BlockId;
 use crate::csr::Csr;
 use typed_index_collections::{TiVec, ti_vec};

@@ -2,13 +2,9 @@
 //! the highest priority wins. The decision tree is built from the same rows and runs each test at most once on a
 //! path; the two always agree. It is built lazily: most programs need only a path or two for most operations.
 
-use super::{Pattern, Site, Test};
+use super::{Pattern, RowId, Site, Test};
 use crate::Opcode;
 use std::sync::OnceLock;
-
-/// The index of a row in its table.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct RowId(u16);
 
 /// A table: groups of rows, whose order does not matter.
 #[derive(Debug)]

@@ -7,11 +7,13 @@
 mod contest;
 mod kinds;
 mod matcher;
+mod row_id;
 mod test;
 
 pub use contest::{Alternative, Contest, Cost, Decision, Decisions};
 pub use kinds::{Kinds, Signs, Width};
-pub use matcher::{Candidate, Patterns, RowId, Tie, Tree};
+pub use matcher::{Candidate, Patterns, Tie, Tree};
+pub use row_id::RowId;
 pub use test::{Number, Pipe, Site, Test};
 
 /// One row of a table.
