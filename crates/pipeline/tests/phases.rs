@@ -92,14 +92,14 @@ fn every_pass_changes_a_kernel() {
     expect![[r#"
         10 EarlyOriSimpleLiveDead: atomics atomic_add_floats, 199 functions
         13 GeneralOptimizeEarly: atomics atomic_all_u32, 356 functions
-        15 OriBranchOpt: atomics atomic_add_floats, 135 functions
+        15 OriBranchOpt: atomics atomic_add_floats, 136 functions
         16 OriPerformLiveDeadFirst: handwritten branch_to_next, 1 functions
         21 OriStrengthReduce: counters counters_global, 15 functions
         23 GenerateMovPhi: atomics atomic_add_floats, 330 functions
-        29 GeneralOptimize: atomics atomic_add_floats, 254 functions
+        29 GeneralOptimize: atomics atomic_max_f32, 253 functions
         31 OriLinearReplacement: atomics atomic_all_u32, 136 functions
         33 OriPerformLiveDeadSecond: atomics atomic_add_floats, 204 functions at level 0
-        35 OriHoistInvariantsEarly: atomics atomic_lock, 102 functions
+        35 OriHoistInvariantsEarly: atomics atomic_lock, 109 functions
         44 OptimizeUniformAtomic: atomics atomic_all_u32, 14 functions
         45 MidExpansion: attention attention_f16, 23 functions
         46 GeneralOptimizeMid2: atomics atomic_append, 33 functions
@@ -119,7 +119,7 @@ fn every_pass_changes_a_kernel() {
         75 LateArchOptimizeFirst: atomics atomic_all_u32, 275 functions for sm_86
         78 LateExpansionUnsupportedOps: atomics atomic_all_u64, 151 functions
         79 OriHoistInvariantsLate2: handwritten invariant_conditions, 3 functions
-        81 LateArchOptimizeSecond: atomics atomic_all_u64, 164 functions
+        81 LateArchOptimizeSecond: atomics atomic_all_u64, 166 functions
         83 OriBackCopyPropagate: atomics atomic_max_f32, 120 functions
         85 OriPropagateGmma: atomics_sm90 atomic_b128, 76 functions
         87 FixupGmmaSequence: warp_group wgmma_floats, 7 functions

@@ -19,7 +19,7 @@ const ROWS: &[(&str, &str, &str)] = &[
     ("move constant: IMAD.MOV", "atomics", "atomic_append"),
     ("move constant: MOV", "atomics", "atomic_append"),
     ("move immediate: IMAD.MOV", "bits", "bits_mix"),
-    ("move immediate: MOV", "atomics", "atomic_append"),
+    ("move immediate: MOV", "control", "control_queens"),
     ("move predicate: PLOP3", "bulk", "bulk_stencil"),
     ("move register: IMAD.MOV", "atomics", "atomic_lock"),
     ("move register: MOV", "atomics", "atomic_append"),

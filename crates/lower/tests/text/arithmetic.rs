@@ -154,13 +154,12 @@ fn guards_stay_on_what_acts() {
               @p0 r4 = Copy r11 ; 2
               @!p0 BRA b4 ; 3
             b1: -> b2
-              r12 = LDS [r3] mem(shared r ordered) ; 3
             b2: -> b2 b3
+              r12 = LDS [r3] mem(shared r ordered) ; 3
               r14 = FADD r12, r13 ; 3
-              r15 = ATOMS.CAS [r3], r12, r14 mem(shared rw ordered) ; 3
-              p16, PT = ISETP.AND.NE.U32 r15, r12, PT ; 3
-              r12 = Copy r15 ; 3
-              @p16 BRA b2 ; 3
+              r15 = ATOMS.CAST.SPIN [r3], r12, r14 mem(shared rw ordered) ; 3
+              p16, PT = ISETP.AND.EQ.U32 r15, 0x1, PT ; 3
+              @!p16 BRA b2 ; 3
             b3: -> b4
             b4:
               EXIT ; 4

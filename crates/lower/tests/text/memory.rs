@@ -219,13 +219,12 @@ fn atomic_loops() {
               r21 = Copy r20 ; 1
               BRA b8 ; 1
             b5: -> b6
-              r22 = LDS [r2] mem(shared r ordered) ; 1
             b6: -> b6 b7
+              r22 = LDS [r2] mem(shared r ordered) ; 1
               r23 = FADD r22, r19 ; 1
-              r24 = ATOMS.CAS [r2], r22, r23 mem(shared rw ordered) ; 1
-              p25, PT = ISETP.AND.NE.U32 r24, r22, PT ; 1
-              r22 = Copy r24 ; 1
-              @p25 BRA b6 ; 1
+              r24 = ATOMS.CAST.SPIN [r2], r22, r23 mem(shared rw ordered) ; 1
+              p25, PT = ISETP.AND.EQ.U32 r24, 0x1, PT ; 1
+              @!p25 BRA b6 ; 1
             b7: -> b8
               r21 = Copy r22 ; 1
             b8:
