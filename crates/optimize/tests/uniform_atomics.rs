@@ -24,7 +24,7 @@ b0:{edges}
     function
 }
 
-/// What became of the body.
+/// Compares the body after the pass.
 fn check(chip: &str, body: &str, expected: Expect) {
     let text = combined(chip, &format!("{body}  EXIT ; 9\n")).to_string();
     let lines = text.lines().skip_while(|line| !line.contains("p4, PT =")).skip(1);

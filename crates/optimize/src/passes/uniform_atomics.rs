@@ -1,9 +1,9 @@
 //! Phase 44: a warp updates one address once, in place of once for each lane.
 //!
-//! All lanes of a warp often update the same counter. Memory does that lane after lane, and other warps wait meanwhile. Here the
-//! active lanes vote, one of them, the leader, updates memory for all, and where the old value is read, each lane computes its own from
-//! the leader's: the lanes come in the order of their numbers, which is one of the orders that the lanes might have come in anyway.
-//! What the leader adds is a multiple of the value that all lanes add, or the sum of their values ([`Way`] lists the ways).
+//! All lanes of a warp often update the same counter. Memory does that lane after lane, and other warps wait meanwhile.
+//! Here the active lanes vote, and one of them, the leader, updates memory for all: it adds a multiple of the value that
+//! all lanes add, or the sum of their values ([`Way`] lists the ways). Where the old value is read, each lane computes
+//! its own from the leader's. Lanes come in the order of their numbers, which is one of the possible orders.
 //!
 //! It preserves the result of memory, and the old values up to the order of lanes. It must not touch floating-point
 //! additions, whose result depends on the order, and adds no control flow: the lanes that vote execute all of the
