@@ -1,7 +1,7 @@
 //! Blocks that only end the thread.
 //!
-//! It is here because divergence, convergence and branch optimization leave them out: threads that have ended are not waited for. Only
-//! this question may enter.
+//! It is here because divergence, convergence and branch optimization leave them out: threads that have ended are not
+//! waited for. Only this question may enter.
 
 use crate::{BlockId, Function, Opcode};
 use oriole_sass::Op;

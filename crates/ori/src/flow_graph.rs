@@ -47,9 +47,7 @@ impl KnownGraph {
     fn get(&self) -> Option<Arc<FlowGraph>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
-}
 
-impl KnownGraph {
     /// The graph with these successors of each block: the one that is kept, or else a new one.
     pub(crate) fn of<'a>(
         &self,

@@ -1,7 +1,7 @@
 //! Atomic operations that the hardware lacks: compare-and-swap loops.
 //!
-//! Shared memory has a swap that only tests whether it succeeded, for loops that load the old value in each round. Lanes and warps that
-//! want the same place take turns there, many times as fast as with a swap that returns the other lane's value.
+//! Shared memory has a swap that only tests whether it succeeded, for loops that load the old value in each round. Where
+//! many lanes want the same place, these loops are many times as fast as those over a swap that returns the value there.
 //!
 //! Where shared and global memory need different code, a generic address is tested for shared memory.
 

@@ -4,7 +4,7 @@
 
 use crate::BlockId;
 
-/// No number.
+/// Stands for the position of a block that has none.
 pub(super) const NONE: u32 = u32::MAX;
 /// No block.
 pub(super) const NO_BLOCK: BlockId = BlockId(NONE);
