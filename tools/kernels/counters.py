@@ -57,12 +57,12 @@ FIRST = 'ld.param.u64 memory, [out];\nld.param.u32 n, [n_of_all];\nmov.u32 t, %t
 PARAMETERS = '.param .u64 out, .param .u32 n_of_all'
 
 # Where a group of forms is: all threads, under a guard, on both sides of a branch, and in a loop that threads leave at different times.
-PLACES = [('', lambda t: 1), ('@p ', lambda t: int(t % 3 == 0)), ('@!q ', lambda t: int(t >= 40))]
+PLACES = [('', lambda t: 1), ('@p ', lambda t: int(t % 5 == 0)), ('@!q ', lambda t: int(t >= 40))]
 
 
 def singles_text(space):
     """Each form at each place has a counter of eight bytes."""
-    text = FIRST + 'rem.u32 m, t, 3;\nsetp.eq.u32 p, m, 0;\nsetp.lt.u32 q, t, 40;\n'
+    text = FIRST + 'rem.u32 m, t, 5;\nsetp.eq.u32 p, m, 0;\nsetp.lt.u32 q, t, 40;\n'
     base = 'memory'
     if space == 'shared':
         text = f'.shared .align 8 .b8 counters[{8 * len(PLACES) * len(single_forms())}];\n' + text + 'mov.u64 at, counters;\n' + clear() + 'bar.sync 0;\n'
@@ -230,7 +230,8 @@ def write_ptx():
 
 N = 5
 for space in ('global', 'shared', 'generic'):
-    blocks = 1 if space == 'shared' else BLOCKS
+    # An odd number of blocks, so that what each of them flips does not come back.
+    blocks = 1 if space == 'shared' else 3
     after = singles(blocks, 0x80000005)
     case(f'counters_{space}', FILE, [blocks], [THREADS], [Result('u64', after, [0] * len(after)), Scalar('u32', 0x80000005)])
 for space in ('global', 'shared'):
