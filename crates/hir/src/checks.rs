@@ -13,6 +13,7 @@ use oriole_syntax::ast::{self, AstNode, Item};
 use oriole_syntax::{NodeRef, Parse, TokenRef, UnitKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::header::NOUNROLL;
 use crate::signature::is_scoped;
 use crate::{
     Declared, Header, Linkage, ModuleContext, ModuleVariable, Symbols, Uses, Variable, VariableKind,
@@ -136,7 +137,7 @@ pub fn check_header<'a>(
 
 /// A pragma of the module that ptxas refuses there: an unknown one, or one of a function.
 fn module_pragma(pragma: &ast::Pragma) -> Option<Diagnostic> {
-    let text = pragma.strings().into_iter().find(|text| text != "nounroll")?;
+    let text = pragma.strings().into_iter().find(|text| text != NOUNROLL)?;
     let message = if is_scoped(&text) {
         format!("`{text}` is a pragma for the inside of a function")
     } else {

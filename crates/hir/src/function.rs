@@ -9,13 +9,15 @@ use oriole_syntax::ast::{Function, Unit};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use crate::header::NOUNROLL;
 use crate::module_context::HeaderView;
 use crate::names::{DeclaredRegister, Meaning, Names};
 use crate::resolver::Resolver;
 use crate::signature::{FunctionHead, function_head};
 use crate::statics::Statics;
 use crate::{
-    Body, ModuleContext, RegisterId, Resolved, SignatureInfo, SourceMap, Uses, Variable, VariableKind,
+    Body, HeaderQuestion, ModuleContext, RegisterId, Resolved, SignatureInfo, SourceMap, Statement, Uses,
+    Variable, VariableKind,
 };
 
 /// Resolves the function of a unit; `None` if the unit holds none.
@@ -60,7 +62,13 @@ pub fn resolve_function(function: &Function, context: &dyn ModuleContext) -> Opt
     if let Some(block) = function.body() {
         resolver.block(&block);
     }
-    let Resolver { body, mut map, mut diagnostics, uses, use_spans, names, statics, .. } = resolver;
+    let Resolver { mut body, mut map, mut diagnostics, uses, use_spans, names, statics, .. } = resolver;
+    // Only a function with labels has loops.
+    if body.statements.iter().any(|statement| matches!(statement, Statement::Label(_)))
+        && context.answer(HeaderQuestion::NoUnroll)
+    {
+        body.directives.pragmas.push(NOUNROLL.to_owned());
+    }
     let registers = &names.registers;
     for register in registers {
         if let Some(id) = register.id {

@@ -22,7 +22,12 @@ pub struct Header {
     pub options: Vec<String>,
     /// Bits of an address; `None` without a directive.
     pub address_size: Option<u8>,
+    /// `.pragma "nounroll"`: the loops of no function are unrolled.
+    pub nounroll: bool,
 }
+
+/// The pragma that keeps loops from being unrolled: one, those of a function, or those of a module.
+pub const NOUNROLL: &str = "nounroll";
 
 /// Newest PTX version that is understood.
 pub const NEWEST_VERSION: (u8, u8) = (9, 5);
@@ -98,6 +103,7 @@ pub fn read_header(unit: &Unit, header: &mut Header, diagnostics: &mut Vec<Diagn
                 }
             }
             Item::AddressSizeDirective(directive) => read_address_size(&directive, header, diagnostics),
+            Item::Pragma(pragma) => header.nounroll |= pragma.strings().iter().any(|text| text == NOUNROLL),
             _ => {}
         }
     }

@@ -51,7 +51,7 @@ pub use constant::{Constant, evaluate};
 pub use debug::debug_data;
 pub use descriptor::{Descriptor, DescriptorFormat, ProductKind};
 pub use function::{resolve, resolve_function};
-pub use header::{Header, read_header, stand_in, versions};
+pub use header::{Header, NOUNROLL, read_header, stand_in, versions};
 pub use initializer::{InitialValue, Relocation};
 pub use known_bits::KnownBits;
 pub use linkage::Linkage;

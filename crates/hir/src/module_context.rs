@@ -23,6 +23,8 @@ pub enum HeaderQuestion {
     IndependentTextures,
     /// Whether the module is a debug build.
     Debug,
+    /// Whether no loop is to be unrolled.
+    NoUnroll,
     /// Whether an SM of the target holds `blocks` blocks of `threads` threads at a time.
     Holds { blocks: u32, threads: u32 },
     /// Whether the parameters of kernels begin this many bytes after a multiple of [`PARAMETER_ALIGNMENT`].
@@ -42,6 +44,7 @@ impl HeaderQuestion {
                 header.options.iter().any(|option| option == "texmode_independent")
             }
             HeaderQuestion::Debug => header.debug,
+            HeaderQuestion::NoUnroll => header.nounroll,
             HeaderQuestion::Holds { blocks, threads } => {
                 let limits = header.chip().and_then(oriole_chip::Chip::limits);
                 // Nothing is known of an unknown chip.
@@ -62,6 +65,7 @@ impl std::fmt::Display for HeaderQuestion {
             HeaderQuestion::Chips(chips) => write!(out, "target {}", chips.describe()),
             HeaderQuestion::IndependentTextures => out.write_str("independent textures"),
             HeaderQuestion::Debug => out.write_str("for debuggers"),
+            HeaderQuestion::NoUnroll => out.write_str("loops stay"),
             HeaderQuestion::Holds { blocks, threads } => {
                 write!(out, "{blocks} blocks of {threads} threads in an SM")
             }

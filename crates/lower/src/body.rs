@@ -4,7 +4,7 @@
 use crate::context::{Lower, Lowered};
 use crate::error::Errors;
 use crate::{LowerError, control, dispatch, finishing, functions, limits};
-use oriole_hir::{Instruction, Statement};
+use oriole_hir::{Instruction, NOUNROLL, Statement};
 use oriole_ori::Origin;
 use oriole_ptx::Space;
 
@@ -25,7 +25,7 @@ pub(crate) fn lower(cx: &mut Lower<'_>) -> Result<(), Vec<LowerError>> {
                 cx.place_label(*label);
                 make_room(cx, statements.as_slice());
             }
-            Statement::Pragma(_) => {}
+            Statement::Pragma(text) => keep_loop(cx, text),
             Statement::Instruction(instruction) => {
                 if let Err(error) = lower_instruction(cx, instruction) {
                     errors.add(error);
@@ -41,6 +41,9 @@ pub(crate) fn lower(cx: &mut Lower<'_>) -> Result<(), Vec<LowerError>> {
         cx.b.set_origin(Origin(cx.ordinal.saturating_sub(1)));
         control::leave_function(cx).unwrap_or_else(|error| errors.add(error));
     }
+    if cx.body.directives.pragmas.iter().any(|pragma| pragma == NOUNROLL) {
+        cx.b.function_mut().blocks.iter_mut().for_each(|block| block.nounroll = true);
+    }
     finishing::complete_accesses(cx);
     limits::frame(cx.b.function()).unwrap_or_else(|error| errors.add(error));
     errors.finish()
@@ -50,6 +53,14 @@ pub(crate) fn lower(cx: &mut Lower<'_>) -> Result<(), Vec<LowerError>> {
 fn make_room(cx: &mut Lower<'_>, rest: &[Statement]) {
     let is_label = |statement: &Statement| matches!(statement, Statement::Label(_));
     cx.b.reserve(rest.iter().position(is_label).unwrap_or(rest.len()));
+}
+
+/// A pragma in a body is about the loop of its block.
+fn keep_loop(cx: &mut Lower<'_>, pragma: &str) {
+    if pragma == NOUNROLL && !cx.terminated {
+        let block = cx.b.block();
+        cx.b.function_mut().block_mut(block).nounroll = true;
+    }
 }
 
 fn apply_directives(cx: &mut Lower<'_>) {

@@ -10,4 +10,5 @@ mod ssa;
 mod strength_reduce;
 mod uniform_atomics;
 mod uniform_variables;
+mod unroll;
 mod vector_loads;

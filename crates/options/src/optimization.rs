@@ -51,6 +51,8 @@ optimizations! {
     VectorLoads,
     /// One update of memory for a warp.
     UniformAtomics,
+    /// Copies of the body of a loop, for fewer tests and more loads in flight.
+    Unrolling,
     /// Slow paths of divisions and roots as routines that are called.
     Routines,
 }

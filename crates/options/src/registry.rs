@@ -153,6 +153,7 @@ knobs! {
     NoBackCopy = without("no-back-copy", Optimization::BackCopy, "Disable back copy propagation.");
     NoUniformAtomics = without("no-uniform-atomics", Optimization::UniformAtomics,
         "Update memory once for each lane where a warp could update one address once.");
+    NoUnroll = without("no-unroll", Optimization::Unrolling, "Disable loop unrolling.");
     NoRoutines = without("no-routines", Optimization::Routines,
         "Inline the slow paths of divisions and square roots instead of calling routines.");
     Verify = switch("verify", &[Reader::Passes], "Verify the intermediate representation after every phase.");

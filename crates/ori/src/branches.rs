@@ -111,6 +111,8 @@ fn skip_blocks(function: &mut Function, empty: impl Fn(&Function, BlockId) -> bo
             let end = forward[successor];
             if end != successor {
                 edges::redirect(function, id, successor, end);
+                let asked = function.block(successor).nounroll;
+                function.block_mut(end).nounroll |= asked;
                 changed = true;
             }
         }

@@ -97,6 +97,9 @@ pub struct Block {
     pub instructions: Vec<Instruction>,
     /// Successor blocks: taken targets in order, then the fall-through.
     pub successors: Successors,
+    /// Where it is the header of a loop, that loop is not unrolled: the source says so (`.pragma "nounroll"`), or it
+    /// was already.
+    pub nounroll: bool,
 }
 
 /// Registers that a compiler routine may clobber: the whole of its private convention.

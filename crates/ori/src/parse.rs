@@ -317,7 +317,7 @@ impl FunctionParser {
                 return Err(Problem::Next { kind: "block b", number: self.function.blocks.len() });
             }
             cursor.expect(":")?;
-            let mut block = Block::default();
+            let mut block = Block { nounroll: cursor.eat("nounroll"), ..Block::default() };
             if cursor.eat("->") {
                 while cursor.peek().is_some() {
                     block.successors.push(BlockId(cursor.indexed("b")?));

@@ -130,6 +130,9 @@ fn write_values(function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
 fn write_block(function: &Function, id: BlockId, f: &mut Formatter<'_>) -> fmt::Result {
     let block = function.block(id);
     write!(f, "b{}:", id.0)?;
+    if block.nounroll {
+        f.write_str(" nounroll")?;
+    }
     if !block.successors.is_empty() {
         f.write_str(" ->")?;
         block.successors.iter().try_for_each(|successor| write!(f, " b{}", successor.0))?;

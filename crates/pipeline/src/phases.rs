@@ -7,7 +7,8 @@ use oriole_optimize::{
     passes::expand_sync, passes::general_optimize, passes::generate_mov_phi, passes::group_descriptors,
     passes::gvn_cse, passes::hoist_invariants, passes::keep_factors, passes::linear_replacement,
     passes::literal_pool, passes::live_dead, passes::predication, passes::reassociate, passes::sink,
-    passes::strength_reduce, passes::uniform_atomics, passes::uniform_registers, passes::vector_loads,
+    passes::strength_reduce, passes::uniform_atomics, passes::uniform_registers, passes::unroll,
+    passes::vector_loads,
 };
 use oriole_options::{Optimization, PassOptions};
 use oriole_ori::{Form, Pass};
@@ -188,7 +189,7 @@ pub static PHASES: [Phase; 159] = [
     row(19, "OriSplitLiveRanges", Early, 1, NotYet, "Splits live ranges at loop borders."),
     row(20, "PerformPGO", Early, 1, NotYet, "Block weights from a profile."),
     row(21, "OriStrengthReduce", Early, 1, Work::Pass(&strength_reduce::PASS), "Multiplications and divisions by constants become cheaper."),
-    row(22, "OriLoopUnrolling", Early, 2, NotYet, "Unrolls by trip count, size and pressure."),
+    row(22, "OriLoopUnrolling", Early, 2, Work::Pass(&unroll::PASS), "Unrolls counted loops by trip count and size."),
     row(23, "GenerateMovPhi", SsaEarly, 0, Work::Pass(&generate_mov_phi::PASS), "Enters partial SSA."),
     row(24, "OriPipelining", SsaEarly, 2, NotYet, "Software pipelining."),
     row(25, "StageAndFence", SsaEarly, 1, NotYet, "Fences and staging for coherence."),

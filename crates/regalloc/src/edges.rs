@@ -152,7 +152,11 @@ fn edge_block(work: &mut Work, registers: &Registers, origin: Origin, to: BlockI
     jump.sources.push(oriole_ori::Source::plain(SourceKind::Block(to)));
     instructions.push(jump);
     marks.push(true);
-    work.function.blocks.push(Block { phis: Vec::new(), instructions, successors: smallvec::smallvec![to] });
+    work.function.blocks.push(Block {
+        instructions,
+        successors: smallvec::smallvec![to],
+        ..Block::default()
+    });
     work.inserted.push(marks);
     work.blocks.push(None);
     new

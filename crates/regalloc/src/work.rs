@@ -68,6 +68,7 @@ impl Work {
             phis: block.phis.clone(),
             instructions: if leave(id) { Vec::new() } else { block.instructions.clone() },
             successors: block.successors.clone(),
+            nounroll: block.nounroll,
         };
         Work {
             function: Function {

@@ -29,7 +29,6 @@ pub fn run(function: &mut Function) {
     }
     // Each round redirects every edge as far as possible; rounds are bounded because each one that changes something
     // removes an instruction, an edge or a block.
-    // removes an instruction, an edge or a block.
     loop {
         let mut changed = fold_equal_targets(function);
         changed |= exit_in_place(function);
@@ -138,6 +137,7 @@ pub fn join_chains(function: &mut Function) -> bool {
             }
             let block = function.block_mut(id);
             block.instructions.extend(taken.instructions);
+            block.nounroll |= taken.nounroll;
             block.successors = taken.successors.clone();
             for successor in taken.successors {
                 edges::rename_predecessor(function, successor, next, id);

@@ -235,7 +235,7 @@ fn end_blocks_at_calls(function: &mut Function) -> bool {
             for &successor in &successors {
                 edges::rename_predecessor(function, successor, id, rest);
             }
-            function.blocks.push(Block { phis: Vec::new(), instructions, successors });
+            function.blocks.push(Block { instructions, successors, ..Block::default() });
             ended = true;
         }
     }

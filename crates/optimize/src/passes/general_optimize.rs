@@ -86,8 +86,8 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
     let definitions = &*known;
     let mut facts = ValueFacts::new(function);
     let (mut changed, mut open) = (false, false);
-    let order = function.graph().cfg().order().to_vec();
-    for id in order {
+    let graph = function.graph();
+    for &id in graph.cfg().order() {
         // The visited phis and instructions are outside the function meanwhile: no rule reads a phi or its own
         // instruction through the function.
         let mut phis = std::mem::take(&mut function.block_mut(id).phis);
@@ -107,6 +107,8 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
                 function,
                 definitions,
                 facts: &facts,
+                loops: graph.loops(),
+                block: id,
                 decisions: context.decisions,
             };
             let Rewritten { any, finished, results } = rewrite(&view, &mut instruction);

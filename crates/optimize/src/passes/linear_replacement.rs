@@ -18,10 +18,11 @@ use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::pattern::{Alternative, Contest, Cost, Decisions};
 use oriole_ori::{
-    BlockId, Destination, File, FormChange, Function, Instruction, Loops, Opcode, Outcome, Pass, Pseudo,
-    Source, SourceKind, Value, is_legal,
+    BlockId, Destination, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo, Source,
+    SourceKind, Value, is_legal,
 };
 use oriole_sass::{Mod, Mods, Op};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// Most instructions that are fused into one.
@@ -70,14 +71,23 @@ pub fn run(function: &mut Function, chip: Chip, wants: Wants, decisions: Option<
     let mut definitions = Definitions::in_ssa(function);
     let mut facts = ValueFacts::new(function);
     let mut insertions: Vec<(BlockId, usize, Instruction)> = Vec::new();
+    let mut sums = WideSums::default();
     for &id in cfg.order() {
         for phi in &function.block(id).phis {
             facts.learn_phi(&definitions, phi);
         }
         for index in 0..function.block(id).instructions.len() {
             let original = &function.block(id).instructions[index];
-            let view = View { chip, function, definitions: &definitions, facts: &facts, decisions };
-            let fuser = Fuser { view, loops, block: id };
+            let view = View {
+                chip,
+                function,
+                definitions: &definitions,
+                facts: &facts,
+                loops,
+                block: id,
+                decisions,
+            };
+            let fuser = Fuser { view };
             let mut fused: Option<Instruction> = None;
             let mut before = None;
             for _ in 0..DEPTH {
@@ -119,6 +129,20 @@ pub fn run(function: &mut Function, chip: Chip, wants: Wants, decisions: Option<
                 insertions.push((id, index, first));
                 continue;
             }
+            let view = View {
+                chip,
+                function,
+                definitions: &definitions,
+                facts: &facts,
+                loops,
+                block: id,
+                decisions,
+            };
+            if let Some(total) = sums.shortened(&view, &function.block(id).instructions[index]) {
+                total.replace(function, (id, index), &mut insertions);
+                (changed, finished) = (true, false);
+                continue;
+            }
             let instruction = &function.block(id).instructions[index];
             facts.learn(function, &definitions, instruction, Evaluation::NotMade);
             finished &= known.is_none_or(|(known, number)| {
@@ -147,6 +171,81 @@ pub fn run(function: &mut Function, chip: Chip, wants: Wants, decisions: Option<
         (false, _) => Outcome::Unchanged,
         (true, true) if !definitions.doubted(function) => Outcome::Kept,
         (true, _) => Outcome::Changed,
+    }
+}
+
+/// 64-bit sums of a pair and a constant that were met, by the low word of the result.
+#[derive(Default)]
+struct WideSums(FxHashMap<Value, WideSum>);
+
+/// A pair plus a constant.
+#[derive(Clone)]
+struct WideSum {
+    base: Source,
+    constant: u64,
+}
+
+impl WideSums {
+    /// For `(x + c1) + c2`, the sum of `x` and one constant. So the pointers of unrolled iterations do not wait for each
+    /// other, and those that addresses take in as offsets are dead.
+    fn shortened(&mut self, view: &View<'_>, i: &Instruction) -> Option<WideSum> {
+        if i.opcode != Opcode::Pseudo(Pseudo::Add64) || i.guard.is_some() {
+            return None;
+        }
+        let ([a, b], [low, _]) = (i.sources.as_slice(), i.destinations[0].values.as_slice()) else {
+            return None;
+        };
+        let is_bare = |source: &Source| *source == Source::plain(source.kind.clone());
+        let (base, constant) = match (view.facts.source_long(a), view.facts.source_long(b)) {
+            (None, Some(constant)) if is_bare(a) && is_bare(b) => (a, constant),
+            (Some(constant), None) if is_bare(a) && is_bare(b) => (b, constant),
+            _ => return None,
+        };
+        let SourceKind::Values(values) = &base.kind else { return None };
+        let [inner_low, inner_high] = values.as_slice() else { return None };
+        let inner = view.definitions.instruction(view.function, *inner_low);
+        let whole = inner.is_some_and(|inner| {
+            inner.destinations.len() == 1
+                && inner.destinations[0].values.as_slice() == [*inner_low, *inner_high]
+        });
+        let inner = self.0.get(inner_low).filter(|_| whole && !view.leaves_loop(*inner_low)).cloned();
+        let sum = match &inner {
+            Some(inner) => {
+                WideSum { base: inner.base.clone(), constant: inner.constant.wrapping_add(constant) }
+            }
+            None => WideSum { base: base.clone(), constant },
+        };
+        let stable = view.is_stable(&sum.base) && view.definitions.is_stable(*low);
+        if stable {
+            self.0.insert(*low, sum.clone());
+        }
+        inner.filter(|_| stable).map(|_| sum)
+    }
+}
+
+impl WideSum {
+    /// Makes an addition this sum. The words of the constant go before it.
+    fn replace(
+        self,
+        function: &mut Function,
+        (id, index): (BlockId, usize),
+        insertions: &mut Vec<(BlockId, usize, Instruction)>,
+    ) {
+        let origin = function.block(id).instructions[index].origin;
+        let words = [self.constant as u32, (self.constant >> 32) as u32].map(|word| {
+            let register = function.new_value(File::R, None);
+            let (opcode, source): (Opcode, _) = match word {
+                0 => (Pseudo::Copy.into(), Source::rz()),
+                _ => (Op::MOV.into(), Source::imm(word)),
+            };
+            let mut number = Instruction::new(opcode, origin);
+            number.destinations.push(Destination::new(File::R, [register]));
+            number.sources.push(source);
+            insertions.push((id, index, number));
+            register
+        });
+        let add = &mut function.block_mut(id).instructions[index];
+        add.sources = [self.base, Source::from(words)].into_iter().collect();
     }
 }
 
@@ -197,8 +296,6 @@ static SHIFTED_SUM: Contest = Contest {
 
 struct Fuser<'a> {
     view: View<'a>,
-    loops: &'a Loops,
-    block: BlockId,
 }
 
 impl Fuser<'_> {
@@ -240,7 +337,8 @@ impl Fuser<'_> {
         let inner = self.maker(source)?;
         let alone = values.iter().all(|&value| self.view.definitions.uses(value) == 1);
         let block = self.view.definitions.block(values[0])?;
-        (alone && self.loops.innermost(block) == self.loops.innermost(self.block)).then_some(inner)
+        (alone && self.view.loops.innermost(block) == self.view.loops.innermost(self.view.block))
+            .then_some(inner)
     }
 
     /// The nonzero operands of a plain add.

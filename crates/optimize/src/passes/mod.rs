@@ -22,4 +22,5 @@ pub mod sink;
 pub mod strength_reduce;
 pub mod uniform_atomics;
 pub mod uniform_registers;
+pub mod unroll;
 pub mod vector_loads;

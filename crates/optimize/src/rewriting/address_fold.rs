@@ -94,7 +94,7 @@ fn wide(view: &View<'_>, low: Value, high: Value) -> Option<Step> {
     if add.opcode != Opcode::Pseudo(Pseudo::Add64) || add.destinations[0].values.as_slice() != [low, high] {
         return None;
     }
-    if !definitions.is_stable(high) {
+    if !definitions.is_stable(high) || view.leaves_loop(low) {
         return None;
     }
     let [a, b] = add.sources.as_slice() else { return None };
@@ -121,7 +121,7 @@ fn narrow(view: &View<'_>, value: Value) -> Option<Step> {
     if add.opcode != Opcode::Sass(Op::IADD3) || !add.mods.is_empty() || add.sources.len() != 3 {
         return None;
     }
-    if add.destinations[0].values.as_slice() != [value] {
+    if add.destinations[0].values.as_slice() != [value] || view.leaves_loop(value) {
         return None;
     }
     let mut base: Option<Value> = None;

@@ -7,6 +7,7 @@ pub mod fold;
 pub mod guarded_selections;
 pub(crate) mod halves;
 pub mod join_phis;
+pub(crate) mod loop_copies;
 pub mod operand_fold;
 pub mod product_halves;
 pub(crate) mod uniform_addresses;

@@ -5,8 +5,8 @@
 use crate::analyses::definitions::Definitions;
 use crate::analyses::value_facts::ValueFacts;
 use oriole_chip::Chip;
-use oriole_ori::Function;
 use oriole_ori::pattern::Decisions;
+use oriole_ori::{BlockId, Function, Loops, Value};
 
 /// Read-only context of the rewrites.
 #[derive(Clone, Copy)]
@@ -19,6 +19,19 @@ pub struct View<'a> {
     pub definitions: &'a Definitions,
     /// Facts about the values.
     pub facts: &'a ValueFacts,
+    /// Loops of the function.
+    pub loops: &'a Loops,
+    /// The block of the instruction.
+    pub block: BlockId,
     /// Record of contests.
     pub decisions: Option<&'a Decisions>,
+}
+
+impl View<'_> {
+    /// Whether the value is computed in a loop that the instruction is outside of. The operands of that computation
+    /// belong to the loop: if they were read here, they would live on beside the value of the next iteration.
+    pub(crate) fn leaves_loop(&self, value: Value) -> bool {
+        let made = self.definitions.block(value).and_then(|block| self.loops.innermost(block));
+        made.is_some_and(|index| !self.loops.contains(index, self.block))
+    }
 }
