@@ -18,6 +18,7 @@ import sys
 import numpy
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import suite
 from run import Driver, load_driver
 
 M = 1 << 20
@@ -154,6 +155,7 @@ def cases():
         yield "trans_f64", f"k_{entry}", n // 256, 256, 0, [f64(n, 0.1, 0.9), INT(n)]
     for entry in ("pow", "atan2", "__ddiv_rn"):
         yield "trans_f64", f"k_{entry}", n // 256, 256, 0, [f64(n, 0.1, 4), f64(n, 0.1, 4), INT(n)]
+    yield from suite.cases(sys.modules[__name__], 4 * M)
 
 
 class Timer:
