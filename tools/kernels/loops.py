@@ -3,7 +3,7 @@ iterations that are known and that are not; branches, barriers, exits and loops 
 import os
 
 import record
-from record import Given, Result, case
+from record import Given, Result, Scalar, case
 
 FILE = 'loops'
 HEAD = '// Written by tools/kernels/loops.py: loops that count.\n.version 8.0\n.target sm_70\n.address_size 64\n'
@@ -89,9 +89,9 @@ FIRST = ['ld.param.u64 out, [out_of_all];', 'ld.param.u64 in, [in_of_all];', 'ld
 BODY = ['ld.global.u32 x, [from];', 'mad.lo.u32 acc, acc, 5, x;', 'add.u64 from, from, 4;', 'add.u32 trips, trips, 1;']
 
 
-def entry(name, lines):
+def entry(name, lines, more=''):
     text = ''.join(f'{line}\n' if line.endswith(':') else f'    {line}\n' for line in REGISTERS + FIRST + lines + ['ret;'])
-    return f'\n.visible .entry {name}({PARAMETERS})\n{{\n{text}}}\n'
+    return f'\n.visible .entry {name}({PARAMETERS}{more})\n{{\n{text}}}\n'
 
 
 def stores(place, *words):
@@ -121,6 +121,56 @@ def open_case():
         for start, limit in chosen:
             words = [start, limit]
             given += [w & M32 if ty.endswith('32') else w for w in words] if ty.endswith('32') else [part for w in words for part in (w & M32, w >> 32)]
+            seen, last = run(ty, relation, step, start, limit, MOST)
+            acc = 1
+            for k, i in enumerate(seen):
+                acc = (acc * 5 + TABLE[k]) & M32
+                acc ^= i & M32
+            out += [acc, len(seen), last & M32]
+    return given, out
+
+
+def stepped_variants():
+    """Type, comparison, how the test is written, and whether the step is an argument of the launch."""
+    found = []
+    for ty in ('s32', 'u32', 's64', 'u64'):
+        for relation in ('lt', 'le', 'gt', 'ne'):
+            for given in (False, True):
+                found.append((ty, relation, FORMS[len(found) % len(FORMS)], given))
+    return found
+
+
+# The step that is an argument.
+GIVEN_STEP = 5
+
+
+def stepped_text():
+    """Each thread reads the first value, the limit and the step."""
+    lines, place = ['.reg .b32 step;', '.reg .b64 wstep;'], 0
+    for n, (ty, relation, form, given) in enumerate(stepped_variants()):
+        wide = ty.endswith('64')
+        i, limit, step, size = ('wi', 'wn', 'wstep', 8) if wide else ('i', 'n', 'step', 4)
+        lines += [f'mad.wide.u32 at, t, {3 * size}, in;', f'ld.global.{ty} {i}, [at+{place}];', f'ld.global.{ty} {limit}, [at+{place + size}];']
+        lines += [f'ld.param.{ty} {step}, [{"wide_step" if wide else "step_of_all"}];' if given else f'ld.global.{ty} {step}, [at+{place + 2 * size}];']
+        place += 3 * size * THREADS
+        lines += ['mov.u64 from, table;', 'mov.u32 acc, 1;', 'mov.u32 trips, 0;']
+        body = BODY + ([f'cvt.u32.u64 y, wi;', 'xor.b32 acc, acc, y;'] if wide else ['xor.b32 acc, acc, i;'])
+        lines += loop(f'L{n}', ty, relation, step, form, body, i, limit)
+        lines += [f'cvt.u32.u64 y, wi;'] if wide else ['mov.u32 y, i;']
+        lines += stores(n * 12 * THREADS, 'acc', 'trips', 'y')
+    return lines
+
+
+def stepped_case():
+    given, out = [], []
+    for ty, relation, _, fixed in stepped_variants():
+        width = int(ty[1:])
+        steps = [GIVEN_STEP] if fixed else [1, 2, 7, 1 << 26, (1 << 26) + 1, 1 << (width - 2), (1 << (width - 1)) - 3, -1, -6, 0]
+        chosen = [(start, limit, step) for step in steps for start, limit in pairs(ty, relation, step, THREADS)]
+        for start, limit, step in [chosen[n * 7 % len(chosen)] for n in range(THREADS)]:
+            mask = (1 << width) - 1
+            words = [start & mask, limit & mask, step & mask]
+            given += words if width == 32 else [part for w in words for part in (w & M32, w >> 32)]
             seen, last = run(ty, relation, step, start, limit, MOST)
             acc = 1
             for k, i in enumerate(seen):
@@ -241,12 +291,14 @@ def nested_case():
 
 
 def write_ptx():
-    text = HEAD + entry('loops_open', open_text()) + entry('loops_known', known_text(KNOWN)) + entry('loops_nested', nested_text())
+    text = HEAD + entry('loops_open', open_text()) + entry('loops_stepped', stepped_text(), ', .param .u32 step_of_all, .param .u64 wide_step') + entry('loops_known', known_text(KNOWN)) + entry('loops_nested', nested_text())
     open(os.path.join(record.ROOT, FILE + '.ptx'), 'w').write(text)
 
 
 GIVEN, OPEN = open_case()
 case('loops_open', FILE, [1], [THREADS], [Result('u32', OPEN, [0] * len(OPEN)), Given('u32', GIVEN), Given('u32', TABLE)])
+STEPPED, OUT = stepped_case()
+case('loops_stepped', FILE, [1], [THREADS], [Result('u32', OUT, [0] * len(OUT)), Given('u32', STEPPED), Given('u32', TABLE), Scalar('u32', GIVEN_STEP), Scalar('u64', GIVEN_STEP)])
 OUT = known_case(KNOWN)
 case('loops_known', FILE, [1], [THREADS], [Result('u32', OUT, [0] * len(OUT)), Given('u32', [0]), Given('u32', TABLE)])
 COUNTS, OUT = nested_case()

@@ -30,6 +30,8 @@ fn around(body: &str, step: &str, test: &str) -> String {
 
 /// A multiply-add that stands for a body.
 const BODY: &str = "  r4 = IMAD r4, r1, r0 ; 1\n";
+/// A load from global memory.
+const LOAD: &str = "  r6 = LDG.E [{r2 r3}].64 mem(global r) ; 1\n";
 const STEP: &str = "r1 = IADD3 r1, 0x1, RZ";
 const BELOW: &str = "p9, PT = ISETP.AND.LT r1, r0, PT";
 
@@ -161,7 +163,7 @@ fn an_open_loop_is_four_two_and_one() {
 
 /// The code before an open loop with this step and comparison: whether four iterations follow.
 fn gate(step: &str, test: &str) -> String {
-    let Some(function) = unrolled(&around(BODY, step, test)) else { return "unchanged\n".into() };
+    let Some(function) = unrolled(&around(LOAD, step, test)) else { return "unchanged\n".into() };
     let text = function.to_string();
     let lines = text.lines().skip_while(|line| !line.contains("Copy RZ ; 0")).skip(1);
     lines.take_while(|line| !line.starts_with('b')).fold(String::new(), |all, line| all + line.trim() + "\n")
@@ -179,6 +181,10 @@ fn the_gate_is_exact_for_every_comparison() {
         // The limit comes first.
         ("r1 = IADD3 r1, 0x1, RZ", "ISETP.AND.GT r0, r1, PT"),
         ("r1 = IADD3 r1, 0x1, RZ", "ISETP.AND.LT r1, c[0][0x220], PT"),
+        // A step that is not known.
+        ("r1 = IADD3 r1, c[0][0x0], RZ", "ISETP.AND.LT r1, r0, PT"),
+        ("r1 = IADD3 r1, r2, RZ", "ISETP.AND.LE.U32 r1, r0, PT"),
+        ("r1 = IADD3 r1, r2, RZ", "ISETP.AND.NE r1, r0, PT"),
         // Away from the limit.
         ("r1 = IADD3 r1, 0xffffffff, RZ", "ISETP.AND.LT r1, r0, PT"),
         ("r1 = IADD3 r1, 0x1, RZ", "ISETP.AND.GT r1, r0, PT"),
@@ -234,6 +240,34 @@ fn the_gate_is_exact_for_every_comparison() {
         p14, PT = ISETP.AND.LT r1, r11, PT ; 9
         p15, PT = PLOP3.LUT p14, p13, PT, #128, #0 ; 9
         @!p15 BRA b3 ; 9
+        r1 = IADD3 r1, c[0][0x0], RZ; ISETP.AND.LT r1, r0, PT
+        r10 = MOV c[0][0x0] ; 9
+        r11 = IADD3 r10, r10, RZ ; 9
+        r12 = IADD3 r11, r10, RZ ; 9
+        r13 = IADD3 r0, -r12, RZ ; 9
+        r14 = MOV c[0][0x0] ; 9
+        r15 = IADD3 r14, 0xffffffff, RZ ; 9
+        p16, PT = ISETP.AND.LE.U32 r15, 0x3ffffff, PT ; 9
+        p17, PT = ISETP.AND.GE r0, 0x8c000000, PT ; 9
+        p18, PT = PLOP3.LUT p16, p17, PT, #128, #0 ; 9
+        p19, PT = ISETP.AND.LT r1, r13, PT ; 9
+        p20, PT = PLOP3.LUT p19, p18, PT, #128, #0 ; 9
+        @!p20 BRA b3 ; 9
+        r1 = IADD3 r1, r2, RZ; ISETP.AND.LE.U32 r1, r0, PT
+        r10 = IADD3 r2, r2, RZ ; 9
+        r11 = IADD3 r10, r2, RZ ; 9
+        r12 = IADD3 r0, -r11, RZ ; 9
+        r13 = IADD3 r2, 0xffffffff, RZ ; 9
+        p14, PT = ISETP.AND.LE.U32 r13, 0x3ffffff, PT ; 9
+        r15 = IADD3 r2, r2, RZ ; 9
+        r16 = IADD3 r15, r2, RZ ; 9
+        p17, PT = ISETP.AND.GE.U32 r0, r16, PT ; 9
+        p18, PT = PLOP3.LUT p14, p17, PT, #128, #0 ; 9
+        p19, PT = ISETP.AND.LE.U32 r1, r12, PT ; 9
+        p20, PT = PLOP3.LUT p19, p18, PT, #128, #0 ; 9
+        @!p20 BRA b3 ; 9
+        r1 = IADD3 r1, r2, RZ; ISETP.AND.NE r1, r0, PT
+        unchanged
         r1 = IADD3 r1, 0xffffffff, RZ; ISETP.AND.LT r1, r0, PT
         unchanged
         r1 = IADD3 r1, 0x1, RZ; ISETP.AND.GT r1, r0, PT

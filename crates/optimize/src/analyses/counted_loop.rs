@@ -1,9 +1,9 @@
-//! Loops that count: a counter that each iteration moves by a constant, and one test of its new value against a limit
+//! Loops that count: a counter that each iteration moves by the same step, and one test of its new value against a limit
 //! that does not change. From them follow the number of iterations, and how many are left at any time.
 //!
 //! It is here because unrolling has to know that several iterations follow without a test between them. It reads code
 //! outside SSA, where a value may have several definitions: each iteration is executed symbolically, and every word is a
-//! number, or what a value was when the iteration began plus a number. Nothing here changes the function.
+//! number, or what a value was when the iteration began plus something that does not change. Nothing here changes the function.
 
 use oriole_ori::{
     BlockId, Cfg, Dominators, File, Function, Guard, Instruction, Loops, Opcode, Pseudo, Source, SourceKind,
@@ -82,8 +82,8 @@ pub struct CountedLoop {
     pub again: Guard,
     /// The counter, one word or two.
     pub counter: Values,
-    /// Its change in each iteration.
-    pub step: i64,
+    /// Its change in each iteration; a number is signed.
+    pub step: Addend,
     /// The comparison of the new counter with the limit, which holds if another iteration follows.
     pub relation: Relation,
     /// The comparison is one of unsigned numbers.
@@ -92,25 +92,37 @@ pub struct CountedLoop {
     pub limit: Limit,
 }
 
+/// Something that is added to a value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Addend {
+    /// A number, of as many bits as the value has.
+    Number(u64),
+    /// An operand that does not change in the loop, one word or two.
+    Source(Source),
+}
+
 /// What a word holds in an iteration.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 enum Word {
     Number(u32),
-    /// The value as it was when the iteration began, plus a number.
-    Sum(Value, u32),
-    /// The low word of the pair as it was when the iteration began, plus a number.
-    Low([Value; 2], u64),
+    /// The value as it was when the iteration began, and what was added to it.
+    Sum(Value, Addend),
+    /// The low word of the pair as it was when the iteration began, and what was added.
+    Low([Value; 2], Addend),
     /// The high word of that.
-    High([Value; 2], u64),
+    High([Value; 2], Addend),
     Unknown,
 }
 
-/// What an operand of one or two words holds: a number, or a sum of former values (one or two words) and a number.
+/// What an operand of one or two words holds: a number, or a sum of former values (one or two words) and an addend.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Content {
     Number(u64),
-    Sum(Values, u64),
+    Sum(Values, Addend),
 }
+
+/// Nothing was added.
+const NOTHING: Addend = Addend::Number(0);
 
 /// A comparison that was executed.
 #[derive(Clone, Debug)]
@@ -136,7 +148,7 @@ impl Iteration {
         if self.conditional.contains(&value) {
             return Word::Unknown;
         }
-        self.words.get(&value).copied().unwrap_or(Word::Sum(value, 0))
+        self.words.get(&value).cloned().unwrap_or(Word::Sum(value, NOTHING))
     }
 
     fn content(&self, source: &Source) -> Option<Content> {
@@ -149,9 +161,7 @@ impl Iteration {
             SourceKind::Values(values) => match values.as_slice() {
                 &[value] => match self.word(value) {
                     Word::Number(number) => Some(Content::Number(u64::from(number))),
-                    Word::Sum(root, number) => {
-                        Some(Content::Sum([root].into_iter().collect(), u64::from(number)))
-                    }
+                    Word::Sum(root, addend) => Some(Content::Sum([root].into_iter().collect(), addend)),
                     _ => None,
                 },
                 &[low, high] => self.pair(low, high),
@@ -166,11 +176,11 @@ impl Iteration {
             (Word::Number(low), Word::Number(high)) => {
                 Some(Content::Number(u64::from(high) << 32 | u64::from(low)))
             }
-            (Word::Sum(low, 0), Word::Sum(high, 0)) => {
-                Some(Content::Sum([low, high].into_iter().collect(), 0))
+            (Word::Sum(low, NOTHING), Word::Sum(high, NOTHING)) => {
+                Some(Content::Sum([low, high].into_iter().collect(), NOTHING))
             }
-            (Word::Low(root, number), Word::High(other, same)) if root == other && number == same => {
-                Some(Content::Sum(root.into_iter().collect(), number))
+            (Word::Low(root, addend), Word::High(other, same)) if root == other && addend == same => {
+                Some(Content::Sum(root.into_iter().collect(), addend))
             }
             _ => None,
         }
@@ -186,7 +196,7 @@ impl Iteration {
         let test = self.test(instruction);
         let mut place = 0;
         instruction.for_each_definition(|value| {
-            let word = results.get(place).copied().unwrap_or(Word::Unknown);
+            let word = results.get(place).cloned().unwrap_or(Word::Unknown);
             place += 1;
             self.set(value, word);
             if let Some(test) = &test
@@ -221,46 +231,83 @@ impl Iteration {
                 let sum = if only { self.sum(sources) } else { None };
                 results.push(match sum {
                     Some(Content::Number(number)) => Word::Number(number as u32),
-                    Some(Content::Sum(root, number)) => Word::Sum(root[0], number as u32),
+                    Some(Content::Sum(root, addend)) => Word::Sum(root[0], addend),
                     None => Word::Unknown,
                 });
             }
-            (Opcode::Pseudo(Pseudo::Add64), [a, b]) => match (self.content(a), self.content(b)) {
-                (Some(Content::Sum(root, sum)), Some(Content::Number(number)))
-                | (Some(Content::Number(number)), Some(Content::Sum(root, sum)))
-                    if root.len() == 2 =>
-                {
-                    let (root, number) = ([root[0], root[1]], sum.wrapping_add(number));
-                    results.push(Word::Low(root, number));
-                    results.push(Word::High(root, number));
+            (Opcode::Pseudo(Pseudo::Add64), [a, b]) => {
+                if let Some((root, addend)) = self.wide_sum(a, b) {
+                    results.push(Word::Low(root, addend.clone()));
+                    results.push(Word::High(root, addend));
                 }
-                _ => {}
-            },
+            }
             _ => {}
         }
         results
     }
 
-    /// The sum of one-word operands, at most one of which is no number.
+    /// The sum of one-word operands: numbers, at most one value that changes, and for that one that does not.
     fn sum(&self, sources: &[Source]) -> Option<Content> {
-        let mut root = None;
+        let mut roots: smallvec::SmallVec<[Value; 3]> = smallvec::SmallVec::new();
+        let mut fixed = None;
         let mut total = 0u32;
         for source in sources {
             let bare = Source { negate: false, ..source.clone() };
-            match self.content(&bare)? {
-                Content::Number(number) if source.negate => total = total.wrapping_sub(number as u32),
-                Content::Number(number) => total = total.wrapping_add(number as u32),
-                Content::Sum(value, number) if !source.negate && root.is_none() => {
-                    root = Some(value);
+            match self.content(&bare) {
+                Some(Content::Number(number)) if source.negate => total = total.wrapping_sub(number as u32),
+                Some(Content::Number(number)) => total = total.wrapping_add(number as u32),
+                Some(Content::Sum(root, Addend::Number(number))) if !source.negate => {
+                    roots.push(root[0]);
                     total = total.wrapping_add(number as u32);
                 }
-                Content::Sum(..) => return None,
+                None if !source.negate && is_constant(source) && fixed.is_none() => {
+                    fixed = Some(source.clone())
+                }
+                _ => return None,
             }
         }
-        Some(match root {
-            Some(root) => Content::Sum(root, u64::from(total)),
-            None => Content::Number(u64::from(total)),
-        })
+        // Of two values the one that does not change is added to the other.
+        if roots.len() == 2 && fixed.is_none() {
+            let other = roots.iter().position(|root| !self.defined.contains(root))?;
+            fixed = Some(roots.remove(other).into());
+        }
+        match (roots.as_slice(), fixed) {
+            ([], None) => Some(Content::Number(u64::from(total))),
+            ([root], None) => {
+                Some(Content::Sum([*root].into_iter().collect(), Addend::Number(u64::from(total))))
+            }
+            ([root], Some(fixed)) if total == 0 && self.defined.contains(root) => {
+                Some(Content::Sum([*root].into_iter().collect(), Addend::Source(fixed)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The sum of two pairs: one that changes, and a number or a pair that does not.
+    fn wide_sum(&self, a: &Source, b: &Source) -> Option<([Value; 2], Addend)> {
+        let changes = |root: &Values| root.iter().all(|value| self.defined.contains(value));
+        let (a, b) = (self.content(a)?, self.content(b)?);
+        let (root, other, added) = match (a, b) {
+            (Content::Sum(root, Addend::Number(added)), other) if root.len() == 2 && changes(&root) => {
+                (root, other, added)
+            }
+            (other, Content::Sum(root, Addend::Number(added))) if root.len() == 2 => (root, other, added),
+            (Content::Sum(root, Addend::Number(added)), other) if root.len() == 2 => (root, other, added),
+            _ => return None,
+        };
+        let pair = [root[0], root[1]];
+        match other {
+            Content::Number(number) => Some((pair, Addend::Number(added.wrapping_add(number)))),
+            Content::Sum(fixed, NOTHING)
+                if added == 0
+                    && changes(&root)
+                    && fixed.len() == 2
+                    && fixed.iter().all(|value| !self.defined.contains(value)) =>
+            {
+                Some((pair, Addend::Source(Source::plain(SourceKind::Values(fixed)))))
+            }
+            Content::Sum(..) => None,
+        }
     }
 
     /// The comparison that an instruction is.
@@ -347,7 +394,7 @@ impl CountedLoop {
         iteration: &Iteration,
         test: Test,
         relation: Relation,
-    ) -> Option<(Values, i64, Relation, bool, Limit)> {
+    ) -> Option<(Values, Addend, Relation, bool, Limit)> {
         let unsigned = test.unsigned;
         let [first, second] = test.operands;
         for ((counter, _), (limit, source), relation) in
@@ -359,25 +406,25 @@ impl CountedLoop {
             }
             let limit = match limit {
                 Some(Content::Number(number)) => Limit::Number(number),
-                Some(Content::Sum(root, 0))
+                Some(Content::Sum(root, NOTHING))
                     if root.iter().all(|value| !iteration.defined.contains(value)) =>
                 {
                     Limit::Source(Source::plain(SourceKind::Values(root)))
                 }
-                None if source == Source::plain(source.kind.clone())
-                    && matches!(source.kind, SourceKind::Const { .. })
-                    && counter.len() == 1 =>
-                {
-                    Limit::Source(source)
-                }
+                None if is_constant(&source) && counter.len() == 1 => Limit::Source(source),
                 _ => continue,
             };
             let place = Source::plain(SourceKind::Values(counter.clone()));
             let Some(Content::Sum(root, step)) = iteration.content(&place) else { continue };
-            if root != counter || step != tested || step == 0 {
+            if root != counter || step != tested || step == NOTHING {
                 continue;
             }
-            let step = if counter.len() == 1 { i64::from(step as u32 as i32) } else { step as i64 };
+            let step = match step {
+                Addend::Number(step) if counter.len() == 1 => {
+                    Addend::Number(i64::from(step as u32 as i32) as u64)
+                }
+                step => step,
+            };
             return Some((counter, step, relation, unsigned, limit));
         }
         None
@@ -406,8 +453,8 @@ impl CountedLoop {
 
     /// Count of iterations, if the counter begins with this number and never wraps.
     pub fn trips(&self, start: u64) -> Option<u64> {
-        let Limit::Number(limit) = self.limit else { return None };
-        let step = i128::from(self.step);
+        let (Limit::Number(limit), Addend::Number(step)) = (&self.limit, &self.step) else { return None };
+        let (limit, step) = (*limit, i128::from(*step as i64));
         if self.relation == Relation::NotEqual {
             let span = 1i128 << self.bits();
             let way = (i128::from(limit) - i128::from(start)) * step.signum();
@@ -443,6 +490,11 @@ impl CountedLoop {
         }
         Some(number)
     }
+}
+
+/// A word of a constant bank, which no loop changes.
+fn is_constant(source: &Source) -> bool {
+    matches!(source.kind, SourceKind::Const { .. }) && *source == Source::plain(source.kind.clone())
 }
 
 /// The guarded branch or exit at the end of a latch, and the condition of another iteration.

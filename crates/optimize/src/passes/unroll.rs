@@ -10,7 +10,7 @@
 //! The limits are those that ptxas 13.0 was seen to use. Outer loops are copied only if nothing is left of the loops in
 //! them. The pass runs outside SSA, where copies need no new names.
 
-use crate::analyses::counted_loop::{CountedLoop, Limit, Relation};
+use crate::analyses::counted_loop::{Addend, CountedLoop, Limit, Relation};
 use crate::analyses::loop_size::{LoopSize, loop_size};
 use crate::passes::branch_opt;
 use crate::rewriting::loop_copies::{Body, Copies};
@@ -85,7 +85,7 @@ const CONTROL: u32 = 3;
 const ROUNDS: u32 = 4;
 
 /// Largest step of a counter.
-const STEP: u64 = 1 << 20;
+const STEP: u64 = 1 << 26;
 
 /// Unrolls loops. Returns true if there was one.
 pub fn run(function: &mut Function) -> bool {
@@ -191,7 +191,7 @@ fn shape(counted: &CountedLoop, size: LoopSize, trips: Option<u64>, exits: usize
         (0, loads) => (OPEN + OPEN_BY_SHARED_LOAD * loads.min(10)).min(OPEN_WITH_SHARED_LOADS),
         _ => OPEN_WITH_LOAD,
     };
-    (exits == 1 && operations + CONTROL <= most && Gate::exists(counted)).then_some(Shape::Open)
+    (exits == 1 && operations + CONTROL <= most && Gate::exists(counted, size)).then_some(Shape::Open)
 }
 
 /// Unrolls the loops of the plans. They are disjoint, and each gets a block before and a block after it first, so that
@@ -294,39 +294,51 @@ fn open(function: &mut Function, counted: &CountedLoop, parts: Open) {
 struct Gate {
     /// The limit for the counter before these iterations; for `NotEqual` the limit itself.
     bound: Vec<Source>,
-    /// It holds that no number below the limit is out of range, which the test needs; `None` if that is known.
+    /// The conditions that make it right, which do not change in the loop; `None` if they are known to hold.
     exact: Option<Value>,
-    /// Distance of the last counter that is tested.
+    /// For `NotEqual`, the distance of the last counter that is tested.
     distance: u64,
 }
 
 impl Gate {
     /// Whether there can be such a test: the counter moves toward the limit in steps that are not too large, and a
     /// known limit is not at the end of the range.
-    fn exists(counted: &CountedLoop) -> bool {
-        let upward = counted.step > 0;
+    fn exists(counted: &CountedLoop, size: LoopSize) -> bool {
+        let Addend::Number(step) = counted.step else {
+            // Whether it is positive is asked before the loop. It costs more, for loads in flight.
+            return size.far_loads > 0 && matches!(counted.relation, Relation::Less | Relation::LessEqual);
+        };
+        let step = step as i64;
         let toward = match counted.relation {
-            Relation::Less | Relation::LessEqual => upward,
-            Relation::Greater | Relation::GreaterEqual => !upward,
+            Relation::Less | Relation::LessEqual => step > 0,
+            Relation::Greater | Relation::GreaterEqual => step < 0,
             Relation::NotEqual => true,
         };
-        let reach = (COPIES - 1) * counted.step.unsigned_abs().min(STEP);
+        let reach = (COPIES - 1) * step.unsigned_abs().min(STEP);
         let in_range = match counted.limit {
             Limit::Number(limit) if counted.relation != Relation::NotEqual => {
-                let bound = counted.number(limit) - i128::from(reach) * i128::from(counted.step.signum());
+                let bound = counted.number(limit) - i128::from(reach) * i128::from(step.signum());
                 let (least, greatest) = counted.range();
                 (least..=greatest).contains(&bound)
             }
             _ => true,
         };
-        toward && in_range && counted.step.unsigned_abs() <= STEP
+        toward && in_range && step.unsigned_abs() <= STEP
     }
 
     /// Prepares the test for `count` iterations.
     fn new(b: &mut Builder<'_>, counted: &CountedLoop, count: u64) -> Gate {
-        let distance = (count - 1) * counted.step.unsigned_abs();
-        let change = (count as i64 - 1) * counted.step;
-        let bound = match (&counted.limit, counted.relation) {
+        let (step, limit) = match (&counted.step, &counted.limit) {
+            (Addend::Number(step), limit) => (*step as i64, limit),
+            (Addend::Source(_), limit) => {
+                let far = reach(b, counted, count - 1);
+                let limit = words(b, counted, limit);
+                return Gate { bound: difference(b, &limit, &far), exact: None, distance: 0 };
+            }
+        };
+        let distance = (count - 1) * step.unsigned_abs();
+        let change = (count as i64 - 1) * step;
+        let bound = match (limit, counted.relation) {
             (limit, Relation::NotEqual) => words(b, counted, limit),
             (Limit::Number(limit), _) => words(b, counted, &Limit::Number(limit.wrapping_sub(change as u64))),
             (limit, _) => {
@@ -338,36 +350,77 @@ impl Gate {
         Gate { bound, exact: None, distance }
     }
 
-    /// Tests that the limit is not so near to the end of its range that the difference to it wraps, if it can be.
+    /// Tests that the limit is not so near to the end of its range that the difference to it wraps, if it can be; and
+    /// that a step which is not known is positive and small.
     fn exact(b: &mut Builder<'_>, counted: &CountedLoop) -> Option<Value> {
-        if counted.relation == Relation::NotEqual || matches!(counted.limit, Limit::Number(_)) {
-            return None;
-        }
-        let reach = i128::from(COPIES - 1) * i128::from(counted.step);
         let (least, greatest) = counted.range();
-        let (comparison, edge) =
-            if reach > 0 { (Mod::GE, least + reach) } else { (Mod::LE, greatest + reach) };
-        let limit = words(b, counted, &counted.limit);
-        let edge = words(b, counted, &Limit::Number(edge as u64));
-        Some(compare(b, counted, comparison, counted.unsigned, &limit, &edge))
+        match &counted.step {
+            Addend::Number(step) => {
+                if counted.relation == Relation::NotEqual || matches!(counted.limit, Limit::Number(_)) {
+                    return None;
+                }
+                let reach = i128::from(COPIES - 1) * i128::from(*step as i64);
+                let (comparison, edge) =
+                    if reach > 0 { (Mod::GE, least + reach) } else { (Mod::LE, greatest + reach) };
+                let limit = words(b, counted, &counted.limit);
+                let edge = words(b, counted, &Limit::Number(edge as u64));
+                Some(compare(b, counted, comparison, counted.unsigned, &limit, &edge))
+            }
+            Addend::Source(step) => {
+                // One less, so that zero is as large as a negative number.
+                let step = words(b, counted, &Limit::Source(step.clone()));
+                let less = words(b, counted, &Limit::Number(u64::MAX));
+                let less = add(b, operand(&step), operand(&less));
+                let most = words(b, counted, &Limit::Number(STEP - 1));
+                let small = compare(b, counted, Mod::LE, true, &less, &most);
+                // A signed limit is compared with the edge for the largest step, an unsigned one with that of this step.
+                let limit = words(b, counted, &counted.limit);
+                let limit = registers(b, limit);
+                let edge = if counted.unsigned {
+                    reach(b, counted, COPIES - 1)
+                } else {
+                    let farthest = least + i128::from((COPIES - 1) * STEP);
+                    words(b, counted, &Limit::Number(farthest as u64))
+                };
+                let far = compare(b, counted, Mod::GE, counted.unsigned, &limit, &edge);
+                Some(both(b, small, far))
+            }
+        }
     }
 
     /// Tests the counter as it is. Behind copies that such a test led to, the range was asked for already.
     fn test(&self, b: &mut Builder<'_>, counted: &CountedLoop, first: bool) -> Guard {
         let counter: Vec<Source> = counted.counter.iter().map(|&word| word.into()).collect();
         let value = if counted.relation == Relation::NotEqual {
-            let (from, to) = if counted.step > 0 { (&counter, &self.bound) } else { (&self.bound, &counter) };
+            let upward = matches!(counted.step, Addend::Number(step) if step as i64 > 0);
+            let (from, to) = if upward { (&counter, &self.bound) } else { (&self.bound, &counter) };
             let way = difference(b, to, from);
             let distance = words(b, counted, &Limit::Number(self.distance));
             compare(b, counted, Mod::GT, true, &way, &distance)
         } else {
             compare(b, counted, counted.relation.comparison(), counted.unsigned, &counter, &self.bound)
         };
-        let Some(exact) = self.exact.filter(|_| first) else { return Guard { value, negated: false } };
-        let both = b.p();
-        b.plop3(both, value, exact, Source::pt(), 0x80);
-        Guard { value: both, negated: false }
+        let exact = self.exact.filter(|_| first);
+        Guard { value: exact.map_or(value, |exact| both(b, value, exact)), negated: false }
     }
+}
+
+/// `count` times a step that is not known, in new registers.
+fn reach(b: &mut Builder<'_>, counted: &CountedLoop, count: u64) -> Vec<Source> {
+    let Addend::Source(step) = &counted.step else { return Vec::new() };
+    let step = words(b, counted, &Limit::Source(step.clone()));
+    let mut total = step.clone();
+    for _ in 1..count {
+        total = add(b, operand(&total), operand(&step));
+    }
+    total
+}
+
+/// `a and b`, in a new predicate.
+fn both(b: &mut Builder<'_>, one: Value, other: Value) -> Value {
+    let both = b.p();
+    b.plop3(both, one, other, Source::pt(), 0x80);
+    both
 }
 
 /// The words of a limit: immediates of a 32-bit number, registers of anything else.
@@ -391,6 +444,20 @@ fn words(b: &mut Builder<'_>, counted: &CountedLoop, limit: &Limit) -> Vec<Sourc
             }
         },
     }
+}
+
+/// The words, each in a register.
+fn registers(b: &mut Builder<'_>, words: Vec<Source>) -> Vec<Source> {
+    let is_register = |word: &Source| matches!(word.kind, SourceKind::Values(_));
+    let register = |word: Source| match is_register(&word) {
+        true => word,
+        false => {
+            let register = b.r();
+            b.mov(register, word);
+            register.into()
+        }
+    };
+    words.into_iter().map(register).collect()
 }
 
 /// Words as one operand.
