@@ -1912,3 +1912,104 @@ b3:
         "#]],
     );
 }
+
+#[test]
+fn a_sum_and_a_minimum_are_one_instruction() {
+    check(
+        linear,
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = LDC c[0][0x210] ; 1
+  r2 = IADD3 r0, 0x1, RZ ; 2
+  r3 = VIMNMX r1, r2, PT ; 3
+  r4 = IADD3 r3, r0, RZ ; 4
+  r5 = VIMNMX.U32 r4, 0x9, !PT ; 5
+  r6 = IADD3 r5, r0, r1 ; 6
+  r7 = VIMNMX r6, r0, PT ; 7
+  STG [r1], r7 mem(global w) ; 8
+  EXIT ; 9
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              r1 = LDC c[0][0x210] ; 1
+              r3 = VIADDMNMX r0, 0x1, r1, PT ; 3
+              r5 = VIADDMNMX.U32 r3, r0, 0x9, !PT ; 5
+              r6 = IADD3 r5, r0, r1 ; 6
+              r7 = VIMNMX r6, r0, PT ; 7
+              STG [r1], r7 mem(global w) ; 8
+              EXIT ; 9
+        "#]],
+    );
+}
+
+#[test]
+fn steps_of_a_pointer_count_from_its_start() {
+    check(
+        linear,
+        "
+kernel
+b0:
+  {r0 r1} = LDC.64 c[0][0x210] ; 0
+  r2 = MOV 0x4 ; 1
+  r3 = Copy RZ ; 1
+  {r4 r5} = Add64 {r0 r1}, {r2 r3} ; 1
+  {r6 r7} = Add64 {r4 r5}, {r2 r3} ; 2
+  {r8 r9} = Add64 {r2 r3}, {r6 r7} ; 3
+  STG [{r8 r9}].64, r2 mem(global w) ; 8
+  EXIT ; 9
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              {r0 r1} = LDC.64 c[0][0x210] ; 0
+              r2 = MOV 0x4 ; 1
+              r12 = MOV 0xc ; 3
+              r13 = Copy RZ ; 3
+              {r8 r9} = Add64 {r0 r1}, {r12 r13} ; 3
+              STG [{r8 r9}].64, r2 mem(global w) ; 8
+              EXIT ; 9
+        "#]],
+    );
+    // Behind the loop both the old and the new pointer would be alive in it.
+    check(
+        linear,
+        "
+kernel
+b0: -> b1
+  {r0 r1} = LDC.64 c[0][0x210] ; 0
+  r2 = MOV 0x4 ; 1
+  r3 = Copy RZ ; 1
+b1: -> b1 b2
+  r4 = phi b0: r0, b1: r6
+  r5 = phi b0: r1, b1: r7
+  {r6 r7} = Add64 {r4 r5}, {r2 r3} ; 1
+  p8, PT = ISETP.AND.LT r6, r2, PT ; 2
+  @p8 BRA b1 ; 3
+b2:
+  {r9 r10} = Add64 {r6 r7}, {r2 r3} ; 3
+  STG [{r9 r10}].64, r2 mem(global w) ; 8
+  EXIT ; 9
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0: -> b1
+              {r0 r1} = LDC.64 c[0][0x210] ; 0
+              r2 = MOV 0x4 ; 1
+              r3 = Copy RZ ; 1
+            b1: -> b1 b2
+              r4 = phi b0: r0, b1: r6
+              r5 = phi b0: r1, b1: r7
+              {r6 r7} = Add64 {r4 r5}, {r2 r3} ; 1
+              p8, PT = ISETP.AND.LT r6, r2, PT ; 2
+              @p8 BRA b1 ; 3
+            b2:
+              {r9 r10} = Add64 {r6 r7}, {r2 r3} ; 3
+              STG [{r9 r10}].64, r2 mem(global w) ; 8
+              EXIT ; 9
+        "#]],
+    );
+}

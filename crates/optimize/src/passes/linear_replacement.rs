@@ -307,7 +307,9 @@ impl Fuser<'_> {
             Opcode::Sass(Op::DADD) if contract => self.contraction(i, Op::DMUL, Op::DFMA),
             Opcode::Sass(Op::FADD2) if contract => self.contraction(i, Op::FMUL2, Op::FFMA2),
             Opcode::Sass(Op::FMNMX) => self.extreme_of_three(i, Op::FMNMX3),
-            Opcode::Sass(Op::VIMNMX) => self.extreme_of_three(i, Op::VIMNMX3),
+            Opcode::Sass(Op::VIMNMX) => {
+                self.extreme_of_sum(i).or_else(|| self.extreme_of_three(i, Op::VIMNMX3))
+            }
             Opcode::Sass(Op::LOP3 | Op::PLOP3) => self.table(i),
             Opcode::Pseudo(Pseudo::Add64) => self.wide_sum(i),
             _ => None,
@@ -619,6 +621,32 @@ impl Fuser<'_> {
             }
             let candidate = rewritten(i, of_three, i.mods.clone(), [a, b, c, i.sources[2].clone()]);
             if let Some(fused) = self.accept(candidate) {
+                return Some(fused);
+            }
+        }
+        None
+    }
+
+    /// The min or max of a 32-bit sum and another integer.
+    fn extreme_of_sum(&self, i: &Instruction) -> Option<Instruction> {
+        let alone = i.destinations[1..].iter().all(|d| d.values.is_empty());
+        let whole = i.mods.iter().all(|name| name == Mod::U32);
+        if !oriole_sass::has(self.view.chip, Op::VIADDMNMX) || i.sources.len() != 3 || !alone || !whole {
+            return None;
+        }
+        for at in 0..2 {
+            if i.sources[at].as_plain_value().is_none() {
+                continue;
+            }
+            let Some(inner) = self.inner(&i.sources[at]) else { continue };
+            let Some(mut addends) = Self::addends(inner).filter(|addends| addends.len() == 2) else {
+                continue;
+            };
+            // The second addend may be something else than a register.
+            addends.sort_by_key(|source| !matches!(source.kind, SourceKind::Values(_)));
+            let [a, b] = [addends[0].clone(), addends[1].clone()];
+            let sources = [a, b, i.sources[1 - at].clone(), i.sources[2].clone()];
+            if let Some(fused) = self.accept(rewritten(i, Op::VIADDMNMX, i.mods.clone(), sources)) {
                 return Some(fused);
             }
         }
