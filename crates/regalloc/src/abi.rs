@@ -25,6 +25,9 @@ pub const ROUTINE_RETURN: u8 = 2;
 const FIRST_WORD: u8 = 4;
 /// One past the last argument register.
 const LAST_WORD: u8 = 16;
+/// The convergence barriers below this one may be overwritten by a routine. That is one, since the paths of a routine meet
+/// once, at its end.
+pub const ROUTINE_BARRIERS: u8 = 1;
 /// First callee-saved convergence barrier.
 pub const FIRST_SAVED_BARRIER: u8 = 6;
 /// First callee-saved uniform register.

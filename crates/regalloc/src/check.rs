@@ -13,7 +13,7 @@ mod inserted;
 pub mod moved;
 
 use crate::Allocation;
-use crate::abi::{FIRST_SAVED_BARRIER, FIRST_SAVED_UNIFORM};
+use crate::abi::{FIRST_SAVED_BARRIER, FIRST_SAVED_UNIFORM, ROUTINE_BARRIERS};
 use crate::driver::Prepared;
 use crate::frame::base_register;
 use oriole_chip::{Chip, RegisterFiles};
@@ -534,9 +534,12 @@ impl Checker<'_> {
             (0..FIRST_SAVED_UNIFORM).for_each(|r| forget(File::UR, r));
             (0..self.files.uniform_predicate.count).for_each(|r| forget(File::UP, r));
         }
-        if opcode == Opcode::Pseudo(Pseudo::Call) {
-            (0..FIRST_SAVED_BARRIER).for_each(|b| forget(File::B, b));
-        }
+        let barriers = match opcode {
+            Opcode::Pseudo(Pseudo::Call) => FIRST_SAVED_BARRIER,
+            Opcode::Pseudo(Pseudo::CallHelper) => ROUTINE_BARRIERS,
+            _ => 0,
+        };
+        (0..barriers).for_each(|b| forget(File::B, b));
     }
 
     fn results(&mut self, old: &Instruction, new: &Instruction, state: &mut State) {

@@ -37,6 +37,9 @@ pub fn color(work: &mut Work, file: File, files: &RegisterFiles) -> Result<(), A
         let evicted = graph.order.iter().copied().filter(across).collect();
         spill_or_rematerialize(work, &evicted);
     }
+    if work.function.routine.is_some() {
+        files.barrier.end_usable = abi::ROUTINE_BARRIERS;
+    }
     let mut handled: FxHashSet<Value> = FxHashSet::default();
     loop {
         let mut bundles = bundle(work, file);
@@ -236,6 +239,8 @@ struct Graph {
     /// Pairs joined by a copy, in program order.
     copy_related: TiVec<Value, Vec<Value>>,
     across_calls: TiVec<Value, bool>,
+    /// Convergence barriers that are live across calls of routines.
+    across_routines: TiVec<Value, bool>,
     /// Values in order of first definition or use.
     order: Vec<Value>,
 }
@@ -248,6 +253,7 @@ impl Graph {
             neighbors: ti_vec![Vec::new(); count],
             copy_related: ti_vec![Vec::new(); count],
             across_calls: ti_vec![false; count],
+            across_routines: ti_vec![false; count],
             order: Vec::new(),
         };
         let shape = function.graph();
@@ -375,6 +381,9 @@ impl Graph {
         if calls {
             live.iter().for_each(|&v| self.across_calls[v] = true);
         }
+        if instruction.opcode == Opcode::Pseudo(Pseudo::CallHelper) {
+            live.iter().for_each(|&v| self.across_routines[v] = true);
+        }
         let mut begin = |v: Value| {
             if !live.contains(&v) {
                 live.push(v);
@@ -491,6 +500,9 @@ fn base_register(
     let (low, high) = range(file, files);
     let across = members.iter().any(|m| graph.across_calls[m.1]);
     let lowest = match file {
+        File::B if !across && members.iter().any(|m| graph.across_routines[m.1]) => {
+            low.max(abi::ROUTINE_BARRIERS)
+        }
         _ if !across => low,
         File::UR => abi::FIRST_SAVED_UNIFORM.min(high),
         File::B => abi::FIRST_SAVED_BARRIER.min(high),

@@ -217,7 +217,8 @@ impl Expander {
         let stated = |file| match file {
             File::R => RegisterSet::from_words([clobbers.general, 0, 0, 0]),
             File::P => RegisterSet::from_words([clobbers.predicates.into(), 0, 0, 0]),
-            File::UR | File::UP | File::B => RegisterSet::default(),
+            File::B => RegisterSet::range(0, abi::ROUTINE_BARRIERS.into()),
+            File::UR | File::UP => RegisterSet::default(),
         };
         let result = abi::ROUTINE_RETURN..abi::ROUTINE_RETURN + 2;
         if self.assignment.frame_bytes > 0 || !result.clone().all(|r| stated(File::R).contains(r)) {

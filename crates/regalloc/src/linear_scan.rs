@@ -198,6 +198,7 @@ pub fn scan(
         exit: ti_vec![Vec::new(); blocks],
         work,
     };
+    inputs.calls.results(&inputs.affinities).for_each(|(v, register)| scan.remember(v, register));
     let mut moves = 0;
     for &block in inputs.graph.cfg().order() {
         scan.enter(block);

@@ -257,6 +257,9 @@ const REGISTERS: u32 = 15;
 /// [`REGISTERS`] for a function with calls: only ten barriers are preserved across a call.
 const REGISTERS_WITH_CALLS: u32 = 9;
 
+/// [`REGISTERS`] for a function that calls routines, which overwrite one.
+const REGISTERS_WITH_ROUTINES: u32 = 14;
+
 /// A barrier to be placed.
 struct Barrier {
     site: Site,
@@ -348,8 +351,15 @@ fn within_registers(
     reconvergence: &Reconvergence<'_>,
     candidates: Vec<(Site, Inside)>,
 ) -> Vec<(Site, bool, Vec<BlockId>)> {
-    let calls = |block: &Block| block.instructions.iter().any(|i| i.opcode == Opcode::Pseudo(Pseudo::Call));
-    let registers = if function.blocks.iter().any(calls) { REGISTERS_WITH_CALLS } else { REGISTERS };
+    let all = || function.blocks.iter().flat_map(|block| &block.instructions);
+    let calls = |of: Pseudo| all().any(|instruction| instruction.opcode == Opcode::Pseudo(of));
+    let registers = if calls(Pseudo::Call) {
+        REGISTERS_WITH_CALLS
+    } else if calls(Pseudo::CallHelper) {
+        REGISTERS_WITH_ROUTINES
+    } else {
+        REGISTERS
+    };
     // One is reserved for the barrier before the return.
     let registers = registers - u32::from(returning_block(function).is_some());
     let mut live: TiVec<BlockId, u32> = ti_vec![0u32; function.blocks.len()];

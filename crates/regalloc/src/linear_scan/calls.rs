@@ -1,12 +1,12 @@
 //! Effects of calls on the values of a file: registers clobbered while a value is live, and argument registers. A
 //! value that is in the right register from the start needs no move at the call, nor after it.
 
-use super::affinity::ClusterId;
+use super::affinity::{Affinities, ClusterId};
 use super::scan_inputs::ScanInputs;
-use crate::operands::sources;
+use crate::operands::{destinations, sources};
 use crate::set::RegisterSet;
 use crate::work::Work;
-use oriole_ori::{BlockId, CallShape, File, Value};
+use oriole_ori::{BlockId, CallShape, File, Opcode, Pseudo, Value};
 use rustc_hash::FxHashMap;
 use typed_index_collections::{TiVec, ti_vec};
 
@@ -26,6 +26,8 @@ pub struct Calls {
     overwritten: TiVec<ClusterId, RegisterSet>,
     /// Preferred register of each argument of a call.
     arguments: FxHashMap<Value, u8>,
+    /// The results of routines, each with its register, in order.
+    results: Vec<(Value, u8)>,
 }
 
 impl Calls {
@@ -63,6 +65,11 @@ impl Calls {
                     let places = first.flat_map(|first| group.values.iter().copied().zip(first..));
                     self.arguments.extend(places);
                 }
+                if instruction.opcode == Opcode::Pseudo(Pseudo::CallHelper) {
+                    for group in destinations(instruction, file) {
+                        self.results.extend(group.values.first().copied().zip(group.fixed));
+                    }
+                }
             }
             for v in touch.kept() {
                 if let Err(at) = alive.binary_search(&v) {
@@ -76,6 +83,16 @@ impl Calls {
     #[inline]
     pub fn overwritten(&self, cluster: ClusterId) -> RegisterSet {
         self.overwritten.get(cluster).copied().unwrap_or_default()
+    }
+
+    /// The results of routines whose registers no call overwrites while a value of the cluster is live. The path that
+    /// is nearly always taken leaves its own result there, so that it needs no move where the paths meet.
+    pub fn results<'a>(&'a self, affinities: &'a Affinities) -> impl Iterator<Item = (Value, u8)> + 'a {
+        self.results.iter().copied().filter(|&(v, register)| {
+            let id = affinities.position(v).cluster;
+            let end = u16::from(register) + u16::from(affinities.clusters[id].width);
+            self.overwritten(id).within(RegisterSet::range(register.into(), end)).is_empty()
+        })
     }
 
     /// Register in which a call expects a value.

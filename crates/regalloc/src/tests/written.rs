@@ -291,19 +291,19 @@ b2:
               symbol s0 helper "oriole.routine"
             b0: -> b2 b1
               r13 = S2R %(SR_TID.X) ; 0
-              r6 = S2R %(SR_TID.Y) ; 0
-              p320, PT = ISETP.AND.LT.U32 r13, r6, PT ; 0
+              r5 = S2R %(SR_TID.Y) ; 0
+              p320, PT = ISETP.AND.LT.U32 r13, r5, PT ; 0
               p322, PT = ISETP.AND.LT.U32 r13, 0x5, PT ; 0
               @p320 BRA b2 ; 1
             b1: -> b2
+              r6 = Copy r5 ; 2
               r7 = Copy r13 ; 2
               r4 = Copy r13 ; 2
               r2 = Copy return_address(low) ; 2
               CALL.NOINC.REL callee(s0) call(s0 stack=0 clobbers=ffd,0,0,0 predicates=3 arguments=d4,0,0,0,0) ; 2
-              r6 = Copy r5 ; 2
             b2:
-              @p322 STS [r13], r6 mem(shared w) ; 3
-              STS [r13+0x4], r6 mem(shared w) ; 3
+              @p322 STS [r13], r5 mem(shared w) ; 3
+              STS [r13+0x4], r5 mem(shared w) ; 3
               EXIT ; 4
         "#]],
     );
@@ -340,6 +340,60 @@ b0:
               r13 = IADD3 r13, r4, RZ ; 3
               STS [r12], r13 mem(shared w) ; 3
               EXIT ; 4
+        "#]],
+    );
+}
+
+#[test]
+fn a_barrier_around_a_routine_is_none_of_the_routine() {
+    // B0 serves the second region, which calls nothing.
+    show(
+        "kernel params=8 barriers=0
+  symbol s0 helper \"oriole.routine\"
+b0: -> b2 b1
+  r0 = S2R %(SR_TID.X) ; 0
+  x1 = BSSY b2 ; 1
+  p2, PT = ISETP.AND.LT.U32 r0, 0x5, PT ; 1
+  @p2 BRA b2 ; 1
+b1: -> b2
+  r3 = CallHelper r0 call(s0 stack=0 clobbers=ffd,0,0,0 predicates=3) ; 2
+  STS [0x0], r3 mem(shared w) ; 2
+b2: -> b4 b3
+  BSYNC x1 ; 3
+  x4 = BSSY b4 ; 3
+  p5, PT = ISETP.AND.LT.U32 r0, 0x9, PT ; 3
+  @p5 BRA b4 ; 3
+b3: -> b4
+  STS [0x4], r0 mem(shared w) ; 4
+b4:
+  BSYNC x4 ; 5
+  EXIT ; 5
+",
+        None,
+        expect![[r#"
+            registers=15 frame=0
+            kernel params=8 barriers=0
+              symbol s0 helper "oriole.routine"
+            b0: -> b2 b1
+              r12 = S2R %(SR_TID.X) ; 0
+              x337 = BSSY b2 ; 1
+              p320, PT = ISETP.AND.LT.U32 r12, 0x5, PT ; 1
+              @p320 BRA b2 ; 1
+            b1: -> b2
+              r4 = Copy r12 ; 2
+              r2 = Copy return_address(low) ; 2
+              CALL.NOINC.REL callee(s0) call(s0 stack=0 clobbers=ffd,0,0,0 predicates=3 arguments=14,0,0,0,0) ; 2
+              STS [0x0], r4 mem(shared w) ; 2
+            b2: -> b4 b3
+              BSYNC x337 ; 3
+              x336 = BSSY b4 ; 3
+              p320, PT = ISETP.AND.LT.U32 r12, 0x9, PT ; 3
+              @p320 BRA b4 ; 3
+            b3: -> b4
+              STS [0x4], r12 mem(shared w) ; 4
+            b4:
+              BSYNC x336 ; 5
+              EXIT ; 5
         "#]],
     );
 }
