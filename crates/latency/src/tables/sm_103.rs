@@ -23,7 +23,8 @@ const TIMING: Timing = Timing {
 pub const DOUBLES: Timing = Timing {
     like: Some(&sm_100::TIMING),
     variable: &[Class::Double],
-    intervals_of: &[(Op::DMUL, Class::Double, 64)],
+    // Two results a clock for the whole multiprocessor, as the CUDA programming guide says.
+    intervals: &[(Class::Double, 16)],
     estimates: &[(Op::DADD, 48), (Op::DMUL, 48), (Op::DFMA, 48), (Op::DSETP, 48)],
     ..Timing::NONE
 };

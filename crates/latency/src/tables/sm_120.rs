@@ -286,6 +286,8 @@ const TIMING: Timing = Timing {
         (Class::MatrixOne, 16),
         (Class::MatrixTwo, 16),
     ],
+    // ptxas puts them at a distance of one.
+    intervals_of: &[(Op::VIMNMX, Class::Alu, 1)],
     estimates: &[(Op::DADD, 48), (Op::DMUL, 48), (Op::DFMA, 48), (Op::DSETP, 48)],
     ..Timing::NONE
 };

@@ -37,6 +37,8 @@ const WAW_VARIABLE_OF: &[(P, Cell)] = &[(P::Fma, observed(6)), (P::Dispatch64, o
 
 const TIMING: Timing = Timing {
     like: Some(&sm_75::TIMING),
+    // f64 in each partition, as on sm_80.
+    intervals: &[(Class::Double, 4)],
     intervals_of: &[(Op::LDS, Class::Memory, 4), (Op::PLOP3, Class::Alu, 4)],
     ..Timing::NONE
 };

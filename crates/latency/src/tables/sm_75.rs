@@ -392,7 +392,8 @@ const WAR_VARIABLE: &[(C, Cell)] = &[
 pub(super) const TIMING: Timing = Timing {
     like: Some(&sm_80::TIMING),
     variable: &[Class::Matrix88, Class::MatrixOne, Class::MatrixOneInteger, Class::MatrixTwo],
-    intervals: &[(Class::Matrix88, 4), (Class::MatrixOne, 8)],
+    // f64: two results a clock for the whole multiprocessor, as the CUDA programming guide says.
+    intervals: &[(Class::Double, 16), (Class::Matrix88, 4), (Class::MatrixOne, 8)],
     intervals_of: &[
         (Op::LDS, Class::Memory, 4),
         (Op::LDSM, Class::Memory, 6),

@@ -260,7 +260,8 @@ const WAR_VARIABLE: &[(C, Cell)] = &[
 /// Shared with sm_87.
 pub const TIMING: Timing = Timing {
     like: Some(&sm_80::TIMING),
-    intervals: &[(Class::Fma, 1)],
+    // f64: two results a clock for the whole multiprocessor, as the CUDA programming guide says.
+    intervals: &[(Class::Fma, 1), (Class::Double, 16)],
     intervals_of: &[(Op::IMAD, Class::Fma, 2), (Op::IDP, Class::Fma, 2)],
     estimates: &[(Op::DADD, 48), (Op::DMUL, 48), (Op::DFMA, 48), (Op::DSETP, 48)],
     ..Timing::NONE
