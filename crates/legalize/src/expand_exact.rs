@@ -7,7 +7,7 @@
 use crate::emit::{Emit, Incoming, Pair};
 use crate::expand_missing;
 use crate::expand_wide::expand;
-use crate::float_divide::{ONE, ONE_F32, Rounding, ShortWay};
+use crate::float_divide::{Rounding, ShortWay};
 use crate::long_divisions::LongDivisions;
 use crate::long_operands::LongOperands;
 use crate::routine::{Routine, Routines};
@@ -154,12 +154,14 @@ impl Exact<'_> {
         if let Some(function) = routines.of_library(self.instruction) {
             return routines.library_result(emit, function, operands);
         }
-        let one = (pseudo == Pseudo::FReciprocal).then(|| emit.constant64(u64::from(ONE) << 32));
         let mode = [emit.constant(self.rounding.number())];
-        let mut arguments: Vec<&[Value]> = one.iter().map(|one| &one[..]).collect();
-        arguments.extend_from_slice(operands);
+        let mut arguments = operands.to_vec();
         arguments.push(&mode);
-        let routine = if pseudo == Pseudo::FSquareRoot { Routine::RootF64 } else { Routine::DivideF64 };
+        let routine = match pseudo {
+            Pseudo::FDivide => Routine::DivideF64,
+            Pseudo::FReciprocal => Routine::ReciprocalF64,
+            _ => Routine::RootF64,
+        };
         routines.results(emit, routine, &arguments)
     }
 
@@ -169,11 +171,7 @@ impl Exact<'_> {
         match pseudo {
             Pseudo::FDivide => {
                 let second = single(emit, &self.instruction.sources[1]);
-                if rounding != Rounding::Nearest {
-                    // The check instruction of the hardware is right for the nearest quotient only.
-                    return self.long_f32(emit, routines, pseudo, &[first, second]);
-                }
-                let short = emit.divide_f32_short(first, second);
+                let short = emit.divide_f32_short(first, second, rounding);
                 unless(emit, short, |emit| self.long_f32(emit, routines, pseudo, &[first, second]))
             }
             Pseudo::FReciprocal => {
@@ -187,7 +185,7 @@ impl Exact<'_> {
         }
     }
 
-    /// The slow path of f32: the routine returns an f64.
+    /// The slow path of f32.
     fn long_f32(
         &self,
         emit: &mut Emit<'_, '_>,
@@ -199,16 +197,21 @@ impl Exact<'_> {
             let operands: Vec<&[Value]> = operands.chunks(1).collect();
             return routines.library_result(emit, function, &operands);
         }
-        let one = (pseudo == Pseudo::FReciprocal).then(|| emit.constant(ONE_F32));
-        let operands: Vec<Value> = one
-            .into_iter()
-            .chain(operands.iter().copied())
-            .map(|word| emit.flushed(word, self.ftz))
-            .collect();
-        let arguments: Vec<&[Value]> = operands.chunks(1).collect();
-        let routine = if pseudo == Pseudo::FSquareRoot { Routine::RootF32 } else { Routine::DivideF32 };
-        let words = routines.results(emit, routine, &arguments);
-        let result = emit.narrowed([words[0], words[1]], self.rounding);
+        let mut words: Vec<Value> = operands.iter().map(|&word| emit.flushed(word, self.ftz)).collect();
+        let directed = self.rounding != Rounding::Nearest;
+        if directed {
+            words.push(emit.constant(self.rounding.number()));
+        }
+        let arguments: Vec<&[Value]> = words.chunks(1).collect();
+        let routine = match (pseudo, directed) {
+            (Pseudo::FDivide, false) => Routine::DivideF32,
+            (Pseudo::FDivide, true) => Routine::DivideF32Directed,
+            (Pseudo::FReciprocal, false) => Routine::ReciprocalF32,
+            (Pseudo::FReciprocal, true) => Routine::ReciprocalF32Directed,
+            (_, false) => Routine::RootF32,
+            (_, true) => Routine::RootF32Directed,
+        };
+        let result = routines.results(emit, routine, &arguments)[0];
         vec![emit.flushed(result, self.ftz)]
     }
 }
@@ -250,6 +253,8 @@ fn unless(
     emit.b.branch(Guard { value: short.holds, negated: false }, join, slow);
     emit.b.set_block(slow);
     let long = long(emit);
+    // An inlined routine has blocks of its own.
+    let slow = emit.b.block();
     emit.b.fall_through(join);
     emit.merge(join, Incoming { from: start, words: &short.result }, Incoming { from: slow, words: &long })
 }

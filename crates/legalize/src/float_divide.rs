@@ -15,14 +15,16 @@
 //! It is fast because it ignores exponents: where an operand, the result or a residual is too close to the limits of
 //! the format, a check sends the lane to the slow path, which is a [routine](crate::routine).
 //!
-//! **The slow path of f32** goes through f64. With q an f64 quotient accurate to 2^-46, `r = a - b*q` is exact (a and
-//! b have 24 bits), and `q + r*y` is the f64 nearest to a/b with an additional error far below half an ulp; it is
-//! exact when a/b is an f64 value. Because 53 >= 2*24 + 2, a quotient of two 24-bit significands that is no value of
-//! a narrower format (normal or subnormal, or a midpoint of it) is farther from all of them than that error, so the
-//! last conversion, in the requested mode, rounds a/b itself.
+//! **The slow path of f32** is the same sequence on significands in [1, 2), with integers for the exponents, and no f64
+//! instruction, which many chips execute slowly. y takes two steps, so it is 1/b to nearest, but for the significand of
+//! all ones, where the last bit is set after the steps, which may end in a tie. So the quotient q is right for each divisor. A normal
+//! result is q with another exponent. For a subnormal one the truncated quotient `q + r*y`, rounded to zero, with a
+//! sticky bit that says whether its residual r is not zero, is shifted to its place and rounded once, by integers.
+//! Directed modes take the truncated quotient, and one unit more where the mode leads away from zero and r is not zero.
+//! Zero, infinity and NaN leave at once. That of f64 is the same in f64 arithmetic, with the mode as an argument.
 
 use crate::emit::{Emit, Pair};
-use oriole_ori::{Source, Value};
+use oriole_ori::{File, Source, SourceKind, Value};
 use oriole_sass::{Mod, Op};
 
 /// High word of 1.0 as f64.
@@ -85,13 +87,6 @@ impl Emit<'_, '_> {
         self.word(Op::FADD, &[Mod::FTZ], [a.into(), Source::rz().negated()])
     }
 
-    /// An f64 value rounded to f32.
-    pub fn narrowed(&mut self, a: Pair, rounding: Rounding) -> Value {
-        let mut mods = vec![Mod::F32, Mod::F64_2];
-        mods.extend(rounding.mods());
-        self.word(Op::F2F, &mods, [a.into()])
-    }
-
     fn ffma(
         &mut self,
         rounding: &[Mod],
@@ -114,19 +109,38 @@ impl Emit<'_, '_> {
         self.ffma(&[], y, e, y)
     }
 
-    /// The fast path of an f32 division, to nearest. The hardware has an instruction that checks the operands of
-    /// exactly this sequence.
-    pub fn divide_f32_short(&mut self, a: Value, b: Value) -> ShortWay {
+    /// The fast path of an f32 division.
+    pub fn divide_f32_short(&mut self, a: Value, b: Value, rounding: Rounding) -> ShortWay {
         let y = self.reciprocal_f32(b);
-        let slow = self.b.p();
-        self.b.op(Op::FCHK).to(slow).from(a).from(b).emit();
+        let checked = self.are_checked(a, b, rounding);
         let q = self.word(Op::FMUL, &[], [a.into(), y.into()]);
         let r = self.ffma(&[], Source::from(b).negated(), q, a);
-        let nearest = self.ffma(&[], r, y, q);
+        let mut q = self.ffma(&[], r, y, q);
+        if rounding != Rounding::Nearest {
+            let r = self.ffma(&[], Source::from(b).negated(), q, a);
+            q = self.ffma(rounding.mods(), r, y, q);
+        }
         // The last sixteen significands.
         let last = self.logic(b, 0xff80_000fu32, Source::rz(), 0xfc);
-        let holds = self.compare_and(Mod::NE, true, last, u32::MAX, Source::from(slow).inverted());
-        ShortWay { result: vec![nearest], holds }
+        let holds = self.compare_and(Mod::NE, true, last, u32::MAX, checked);
+        ShortWay { result: vec![q], holds }
+    }
+
+    /// True if the exponents of a quotient are moderate. The hardware has an instruction that checks the operands of
+    /// exactly this sequence, but it is right for the nearest quotient only: directed modes need a residual more.
+    fn are_checked(&mut self, a: Value, b: Value, rounding: Rounding) -> Source {
+        if rounding == Rounding::Nearest {
+            let slow = self.b.p();
+            self.b.op(Op::FCHK).to(slow).from(a).from(b).emit();
+            return Source::from(slow).inverted();
+        }
+        // Exponents from 2^-62 to 2^62, without the sign.
+        let moderate = |e: &mut Self, word: Value| {
+            e.word(Op::IADD3, &[], [word.into(), Source::imm((65u32 << 24).wrapping_neg()), word.into()])
+        };
+        let (of_a, of_b) = (moderate(self, a), moderate(self, b));
+        let holds = self.compare(Mod::LT, true, of_a, 125u32 << 24);
+        self.compare_and(Mod::LT, true, of_b, 125u32 << 24, holds).into()
     }
 
     /// The fast path of an f32 reciprocal.
@@ -149,24 +163,36 @@ impl Emit<'_, '_> {
     /// The fast path of an f64 division.
     pub fn divide_f64_short(&mut self, a: Pair, b: Pair, rounding: Rounding) -> ShortWay {
         let y = self.reciprocal_f64(b);
-        let q = self.dmul(a, y);
-        let r = self.dfma(&[], Source::from(b).negated(), q, a);
-        let mut q = self.dfma(&[], r, y, q);
+        let first = self.dmul(a, y);
+        let r = self.dfma(&[], Source::from(b).negated(), first, a);
+        let mut q = self.dfma(&[], r, y, first);
         if rounding != Rounding::Nearest {
             // The residual is exact, so its sign gives the side of a/b that the nearest quotient is on.
             let r = self.dfma(&[], Source::from(b).negated(), q, a);
             q = self.dfma(rounding.mods(), r, y, q);
         }
-        // Exponents from 2^-510 to 2^511, without the sign: quotient and reciprocal are normal, and residuals are
-        // exact.
-        let moderate = |e: &mut Self, high: Value| {
-            e.word(Op::IADD3, &[], [high.into(), Source::imm((513u32 << 21).wrapping_neg()), high.into()])
-        };
-        let (of_a, of_b) = (moderate(self, a[1]), moderate(self, b[1]));
-        let holds = self.compare(Mod::LT, true, of_a, 1022u32 << 21);
-        let holds = self.compare_and(Mod::LT, true, of_b, 1022u32 << 21, holds);
-        let holds = self.not_all_ones(b, holds);
+        let holds = self.are_checked_f64(a, b, first);
         ShortWay { result: q.to_vec(), holds }
+    }
+
+    /// True if quotient, reciprocal and residuals of an f64 division are normal or exact, and the significand of the
+    /// divisor is not all ones. The high words are compared
+    /// as f32, whose comparisons are false for NaN: from 2^1017 on, a high word is infinity or NaN as f32. The dividend
+    /// is at least 2^-969, which makes the lowest bit of a residual 2^-1074. A subnormal or zero divisor makes the first
+    /// quotient NaN, and that quotient is within a few ulps of the result, so the result is normal if its high word is
+    /// larger than that of the least normal number.
+    fn are_checked_f64(&mut self, a: Pair, b: Pair, first: Pair) -> Value {
+        let significand = self.not_all_ones(b, Source::plain(SourceKind::True(File::P)));
+        let mut check = |compare: Mod, of: Pair, bound: u32, with: Source| {
+            let p = self.b.p();
+            let high = Source { absolute: true, ..Source::from(of[1]) };
+            let draft = self.b.op(Op::FSETP).m(compare).m(Mod::AND).to(p).drop_result(File::P);
+            draft.from(high).from(Source::imm(bound)).from(with).emit();
+            p
+        };
+        let of_a = check(Mod::GE, a, 0x0360_0000, significand.into());
+        let of_b = check(Mod::LT, b, 0x7f80_0000, of_a.into());
+        check(Mod::GT, first, 0x0010_0000, of_b.into())
     }
 
     /// The fast path of an f64 reciprocal.
@@ -196,7 +222,7 @@ impl Emit<'_, '_> {
     }
 
     /// True if the significand of an f64 is not all ones, and a predicate holds.
-    fn not_all_ones(&mut self, b: Pair, with: Value) -> Value {
+    fn not_all_ones(&mut self, b: Pair, with: impl Into<Source>) -> Value {
         let ones = self.logic(b[1], 0xfff0_0000u32, b[0], 0xa8);
         self.compare_and(Mod::NE, true, ones, u32::MAX, with)
     }

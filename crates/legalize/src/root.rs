@@ -7,9 +7,8 @@
 //!
 //! For f64 y is refined first: with e = 1 - x*y*y, `y + y*e*(1/2 + 3/8*e)` is accurate to 5/16*e^3.
 //!
-//! The check passes positive values large enough that all residuals are exact. The [routine](crate::routine) of f32
-//! goes through f64: the root of a 24-bit significand that is no f32 and no midpoint is farther from all of them than
-//! the error of the f64 root.
+//! The check passes positive values large enough that all residuals are exact. The [routine](crate::routine) takes the
+//! same steps for others, times a power of four; zero, infinity and NaN leave it at once.
 
 use crate::emit::{Emit, Pair};
 use crate::float_divide::{ONE, Rounding, ShortWay};
@@ -65,9 +64,9 @@ impl Emit<'_, '_> {
         let d = self.dfma(&[], Source::from(g).negated(), g, x);
         // For round to nearest this second step corrects a g that was off by one ulp; it changes nothing else.
         let g = self.dfma(rounding.mods(), d, h, g);
-        // From 2^-900 on, finite.
-        let above = self.add(x[1], 123u32.wrapping_neg() << 20);
-        let holds = self.compare(Mod::LT, true, above, (2047u32 - 123) << 20);
+        // From 2^-970 on, finite: the lowest bit of the square of a root is 2^-1074 there.
+        let above = self.add(x[1], 53u32.wrapping_neg() << 20);
+        let holds = self.compare(Mod::LT, true, above, (2047u32 - 53) << 20);
         ShortWay { result: g.to_vec(), holds }
     }
 }

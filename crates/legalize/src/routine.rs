@@ -1,24 +1,30 @@
 //! Compiler routines: the slow paths of divisions and square roots, functions in Ori text, one file each.
 //!
 //! They are here so that a kernel contains a slow path once, whatever the number of operations that may need it. The
-//! text states the whole convention: arguments and results are in the same registers as those of a function, and the
-//! first line of the code lists the clobbers; everything else is preserved. A routine has one block, so that any
-//! subset of a warp may call it, and so that it can also be inlined.
+//! text states the whole convention: arguments and results are in the same registers as those of a function, unless a
+//! return puts a result elsewhere, next to the arguments, so that a fast path can leave its own result there while they
+//! are still in use; the first line of the code lists the clobbers; everything else is preserved, but for one convergence barrier. Any subset
+//! of a warp may call a routine, and those lanes leave it together: each path of the text ends with a return of its
+//! own, and a called routine goes on from all of them to one block that returns. There are no loops and no joins before
+//! that, so that the text is in SSA and can also be inlined.
 
 use crate::emit::Emit;
 use crate::library::{self, LibraryFunction};
 use oriole_chip::Chip;
 use oriole_ori::{
-    CallShape, Destination, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolId,
-    SymbolKind, SymbolRef, Value,
+    Block, BlockId, CallShape, Destination, File, Function, Instruction, Opcode, Phi, Pseudo, Source,
+    SourceKind, SymbolId, SymbolKind, SymbolRef, Value,
 };
+use oriole_sass::Op;
 use typed_index_collections::{TiVec, ti_vec};
 
 /// A routine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Routine {
-    /// f32 quotient.
+    /// f32 quotient to nearest.
     DivideF32,
+    /// f32 quotient in another mode.
+    DivideF32Directed,
     /// f64 quotient.
     DivideF64,
     /// Quotient of signed 64-bit integers.
@@ -29,22 +35,35 @@ pub enum Routine {
     RemainderS64,
     /// Remainder of unsigned 64-bit integers.
     RemainderU64,
-    /// f32 square root.
+    /// f32 reciprocal to nearest.
+    ReciprocalF32,
+    /// f32 reciprocal in another mode.
+    ReciprocalF32Directed,
+    /// f64 reciprocal.
+    ReciprocalF64,
+    /// f32 square root to nearest.
     RootF32,
+    /// f32 square root in another mode.
+    RootF32Directed,
     /// f64 square root.
     RootF64,
 }
 
 impl Routine {
     /// All of them.
-    pub const ALL: [Routine; 8] = [
+    pub const ALL: [Routine; 13] = [
         Routine::DivideF32,
+        Routine::DivideF32Directed,
         Routine::DivideF64,
         Routine::DivideS64,
         Routine::DivideU64,
         Routine::RemainderS64,
         Routine::RemainderU64,
+        Routine::ReciprocalF32,
+        Routine::ReciprocalF32Directed,
+        Routine::ReciprocalF64,
         Routine::RootF32,
+        Routine::RootF32Directed,
         Routine::RootF64,
     ];
 
@@ -52,12 +71,17 @@ impl Routine {
     pub fn name(self) -> &'static str {
         match self {
             Routine::DivideF32 => "oriole.divide_f32",
+            Routine::DivideF32Directed => "oriole.divide_f32_directed",
             Routine::DivideF64 => "oriole.divide_f64",
             Routine::DivideS64 => "oriole.divide_s64",
             Routine::DivideU64 => "oriole.divide_u64",
             Routine::RemainderS64 => "oriole.remainder_s64",
             Routine::RemainderU64 => "oriole.remainder_u64",
+            Routine::ReciprocalF32 => "oriole.reciprocal_f32",
+            Routine::ReciprocalF32Directed => "oriole.reciprocal_f32_directed",
+            Routine::ReciprocalF64 => "oriole.reciprocal_f64",
             Routine::RootF32 => "oriole.root_f32",
+            Routine::RootF32Directed => "oriole.root_f32_directed",
             Routine::RootF64 => "oriole.root_f64",
         }
     }
@@ -71,12 +95,17 @@ impl Routine {
     pub fn text(self) -> &'static str {
         match self {
             Routine::DivideF32 => include_str!("routines/divide_f32.ori"),
+            Routine::DivideF32Directed => include_str!("routines/divide_f32_directed.ori"),
             Routine::DivideF64 => include_str!("routines/divide_f64.ori"),
             Routine::DivideS64 => include_str!("routines/divide_s64.ori"),
             Routine::DivideU64 => include_str!("routines/divide_u64.ori"),
             Routine::RemainderS64 => include_str!("routines/remainder_s64.ori"),
             Routine::RemainderU64 => include_str!("routines/remainder_u64.ori"),
+            Routine::ReciprocalF32 => include_str!("routines/reciprocal_f32.ori"),
+            Routine::ReciprocalF32Directed => include_str!("routines/reciprocal_f32_directed.ori"),
+            Routine::ReciprocalF64 => include_str!("routines/reciprocal_f64.ori"),
             Routine::RootF32 => include_str!("routines/root_f32.ori"),
+            Routine::RootF32Directed => include_str!("routines/root_f32_directed.ori"),
             Routine::RootF64 => include_str!("routines/root_f64.ori"),
         }
     }
@@ -89,8 +118,15 @@ impl Routine {
         oriole_ori::parse(self.text()).unwrap_or_else(|error| panic!("{}: {error}", self.name()))
     }
 
-    /// The code with the opcodes of a chip.
+    /// The code of the called routine, with the opcodes of a chip and one return.
     pub fn code_for(self, chip: Chip) -> Function {
+        let mut code = self.text_for(chip);
+        join_returns(&mut code);
+        code
+    }
+
+    /// The code of the text, with the opcodes of a chip.
+    fn text_for(self, chip: Chip) -> Function {
         let mut code = self.code();
         for id in code.block_ids() {
             for instruction in &mut code.block_mut(id).instructions {
@@ -143,14 +179,56 @@ impl Routines {
         arguments: &[&[Value]],
     ) -> Vec<Value> {
         let chip = self.chip;
-        let code = self.code[routine as usize].get_or_insert_with(|| routine.code_for(chip));
+        let code = self.code[routine as usize].get_or_insert_with(|| routine.text_for(chip));
         if self.called { call(emit, chip, routine, code, arguments) } else { copy(emit, code, arguments) }
     }
 }
 
-/// The instruction that ends a routine.
-fn end(code: &Function) -> Option<&Instruction> {
-    code.blocks.first()?.instructions.last().filter(|last| last.opcode == Opcode::Pseudo(Pseudo::Return))
+/// The instruction that ends a block of a routine, if that is a return.
+fn end(block: &Block) -> Option<&Instruction> {
+    block.instructions.last().filter(|last| last.opcode == Opcode::Pseudo(Pseudo::Return))
+}
+
+/// The words that a return hands over.
+fn words_of(end: &Instruction) -> impl Iterator<Item = Value> {
+    end.sources
+        .iter()
+        .flat_map(|source| match &source.kind {
+            SourceKind::Values(words) => &words[..],
+            _ => &[],
+        })
+        .copied()
+}
+
+/// Replaces the returns of a routine, if it has several, by copies to the words of one return in a block of its own:
+/// lanes that part meet there.
+fn join_returns(code: &mut Function) {
+    let returning: Vec<BlockId> = code.block_ids().filter(|&id| end(code.block(id)).is_some()).collect();
+    let [_, .., last] = returning[..] else { return };
+    let Some(mut one) = end(code.block(last)).cloned() else { return };
+    let join = code.blocks.next_key();
+    let mut joined = Vec::new();
+    one.for_each_use_mut(&mut |value: &mut Value| {
+        *value = code.new_value(File::R, None);
+        joined.push(*value);
+    });
+    for id in returning {
+        let block = code.block_mut(id);
+        let Some(old) = block.instructions.pop() else { continue };
+        for (&to, from) in joined.iter().zip(words_of(&old)) {
+            let mut copy = Instruction::new(Pseudo::Copy, old.origin);
+            copy.destinations.push(Destination::new(File::R, [to]));
+            copy.sources.push(Source::value(from));
+            block.instructions.push(copy);
+        }
+        block.successors.push(join);
+        if id != last {
+            let mut jump = Instruction::new(Op::BRA, old.origin);
+            jump.sources.push(Source::plain(SourceKind::Block(join)));
+            block.instructions.push(jump);
+        }
+    }
+    code.blocks.push(Block { phis: Vec::new(), instructions: vec![one], successors: Default::default() });
 }
 
 fn call(
@@ -165,11 +243,13 @@ fn call(
     let clobbers = code.routine.unwrap_or(all);
     let mut results = Vec::new();
     let mut draft = Instruction::new(Pseudo::CallHelper, emit.b.origin());
-    for result in end(code).into_iter().flat_map(|end| &end.sources) {
+    let returned = code.blocks.iter().find_map(end);
+    for result in returned.into_iter().flat_map(|end| &end.sources) {
         let mut width = 0;
         result.for_each_value(|_| width += 1);
         let words: Vec<Value> = (0..width).map(|_| emit.b.r()).collect();
-        draft.destinations.push(Destination::new(File::R, words.iter().copied()));
+        let place = Destination::new(File::R, words.iter().copied());
+        draft.destinations.push(Destination { fixed: result.fixed, ..place });
         results.extend(words);
     }
     draft.sources.extend(arguments.iter().map(|words| Source::values(words.iter().copied())));
@@ -194,47 +274,75 @@ fn symbol(function: &mut Function, routine: Routine) -> SymbolId {
     })
 }
 
-/// Inlines the instructions of a routine into the current function.
+/// Inlines the blocks of a routine into the current function: its paths meet in a new block.
 fn copy(emit: &mut Emit<'_, '_>, code: &Function, arguments: &[&[Value]]) -> Vec<Value> {
     let mut values: TiVec<Value, Option<Value>> = ti_vec![None; code.values.len()];
-    let mut results = Vec::new();
-    for instruction in code.blocks.iter().flat_map(|block| &block.instructions) {
-        match instruction.opcode {
-            Opcode::Pseudo(Pseudo::Parameters) => {
-                let words = arguments.iter().flat_map(|words| words.iter().copied());
-                let mut parameters = Vec::new();
-                instruction.for_each_definition(|value| parameters.push(value));
-                for (parameter, word) in parameters.into_iter().zip(words) {
-                    values[parameter] = Some(word);
-                }
-            }
-            Opcode::Pseudo(Pseudo::Return) => {
-                for source in &instruction.sources {
-                    if let SourceKind::Values(words) = &source.kind {
-                        results.extend(words.iter().map(|word| values[*word].unwrap_or(*word)));
+    let is_single = code.blocks.len() == 1;
+    let start = emit.b.block();
+    let blocks: TiVec<BlockId, BlockId> =
+        code.block_ids().map(|id| if id == BlockId(0) { start } else { emit.b.new_block() }).collect();
+    let mut ends: Vec<(BlockId, Vec<Value>)> = Vec::new();
+    for id in code.block_ids() {
+        emit.b.set_block(blocks[id]);
+        for instruction in &code.block(id).instructions {
+            match instruction.opcode {
+                Opcode::Pseudo(Pseudo::Parameters) => {
+                    let words = arguments.iter().flat_map(|words| words.iter().copied());
+                    let mut parameters = Vec::new();
+                    instruction.for_each_definition(|value| parameters.push(value));
+                    for (parameter, word) in parameters.into_iter().zip(words) {
+                        values[parameter] = Some(word);
                     }
                 }
-            }
-            _ => {
-                let mut copied = instruction.clone();
-                copied.origin = emit.b.origin();
-                let mut rename = |value: &mut Value| {
-                    let known = &mut values[*value];
-                    *value = *known.get_or_insert_with(|| emit.b.temporary(code.file(*value)));
-                };
-                copied.for_each_use_mut(&mut rename);
-                copied.for_each_definition_mut(&mut rename);
-                emit.b.push(copied);
+                Opcode::Pseudo(Pseudo::Return) => {
+                    let words = words_of(instruction).map(|word| values[word].unwrap_or(word));
+                    ends.push((blocks[id], words.collect()));
+                }
+                _ => {
+                    let mut copied = instruction.clone();
+                    copied.origin = emit.b.origin();
+                    let mut rename = |value: &mut Value| {
+                        let known = &mut values[*value];
+                        *value = *known.get_or_insert_with(|| emit.b.temporary(code.file(*value)));
+                    };
+                    copied.for_each_use_mut(&mut rename);
+                    copied.for_each_definition_mut(&mut rename);
+                    for source in &mut copied.sources {
+                        if let SourceKind::Block(to) = &mut source.kind {
+                            *to = blocks[*to];
+                        }
+                    }
+                    emit.b.push(copied);
+                }
             }
         }
+        let successors = code.block(id).successors.iter().map(|&to| blocks[to]).collect();
+        emit.b.function_mut().block_mut(blocks[id]).successors = successors;
     }
-    results
+    if is_single {
+        return ends.pop().map(|(_, words)| words).unwrap_or_default();
+    }
+    let join = emit.b.new_block();
+    for (from, _) in &ends {
+        emit.b.set_block(*from);
+        emit.b.jump(join);
+    }
+    emit.b.set_block(join);
+    let words = ends.first().map_or(0, |(_, words)| words.len());
+    (0..words)
+        .map(|at| {
+            let destination = emit.b.r();
+            let sources = ends.iter().map(|(from, words)| (*from, words[at].into())).collect();
+            emit.b.function_mut().block_mut(join).phis.push(Phi { destination, sources });
+            destination
+        })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oriole_ori::{BlockId, Form, verify};
+    use oriole_ori::{Form, verify};
 
     /// A line of words before the code: the text after `in: ` or `out: `, as first register and count of words.
     fn words(routine: Routine, key: &str) -> Vec<(u8, usize)> {
@@ -259,18 +367,34 @@ mod tests {
             for form in [Form::Plain, Form::Ssa] {
                 assert_eq!(verify(&code, form), Ok(()), "{}", routine.name());
             }
-            assert_eq!(code.blocks.len(), 1, "{}: any part of a warp may call it", routine.name());
-            let block = code.block(BlockId(0));
-            let (first, last) = (&block.instructions[0], end(&code).expect("a routine returns"));
+            // Each path goes on to later blocks and ends with a return of its own.
+            for id in code.block_ids() {
+                let block = code.block(id);
+                assert!(block.phis.is_empty() && block.successors.iter().all(|&next| next > id));
+                assert_eq!(block.successors.is_empty(), end(block).is_some(), "{}", routine.name());
+            }
+            let joined = routine.code_for(Chip::SM_90);
+            assert_eq!(verify(&joined, Form::Plain), Ok(()), "{}", routine.name());
+            assert_eq!(joined.blocks.iter().filter_map(end).count(), 1, "{}", routine.name());
+            let first = &code.block(BlockId(0)).instructions[0];
             assert_eq!(first.opcode, Opcode::Pseudo(Pseudo::Parameters));
             let taken = first.destinations.iter().map(|it| it.values.len());
-            let given = last.sources.iter().map(|it| match &it.kind {
-                SourceKind::Values(values) => values.len(),
-                _ => 0,
-            });
-            // Words are contiguous from R4 on, as those of functions are.
-            for (key, counts) in [("// in: ", taken.collect::<Vec<_>>()), ("// out: ", given.collect())] {
-                let mut next = 4;
+            let given = |last: &Instruction| -> Vec<usize> {
+                let width = |it: &Source| match &it.kind {
+                    SourceKind::Values(values) => values.len(),
+                    _ => 0,
+                };
+                last.sources.iter().map(width).collect()
+            };
+            let mut ends = code.blocks.iter().filter_map(end).map(given);
+            let given = ends.next().expect("a routine returns");
+            assert!(ends.all(|other| other == given), "{}: all returns are alike", routine.name());
+            // Words are contiguous, from R4 on as those of functions are, or from where the first result is put.
+            let last = code.blocks.iter().find_map(end).expect("a routine returns");
+            let placed = last.sources[0].fixed.unwrap_or(4);
+            for (key, mut next, counts) in
+                [("// in: ", 4, taken.collect::<Vec<_>>()), ("// out: ", placed, given)]
+            {
                 let stated: Vec<usize> = words(routine, key)
                     .into_iter()
                     .map(|(at, count)| {
@@ -281,8 +405,10 @@ mod tests {
                     .collect();
                 assert_eq!(stated, counts, "{}: {key}", routine.name());
             }
-            for instruction in &block.instructions {
-                assert!(instruction.guard.is_none() && instruction.memory.is_none(), "{}", routine.name());
+            for instruction in code.blocks.iter().flat_map(|block| &block.instructions) {
+                let branches = instruction.opcode == Opcode::Sass(Op::BRA);
+                assert!(instruction.guard.is_none() || branches, "{}", routine.name());
+                assert!(instruction.memory.is_none(), "{}", routine.name());
                 assert!(!oriole_ori::effects::is_convergent(instruction), "{}", routine.name());
             }
             assert!(code.values.iter().all(|value| matches!(value.file, File::R | File::P)));

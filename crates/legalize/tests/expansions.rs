@@ -499,7 +499,62 @@ fn f32_division_reciprocal_and_root() {
     }
 }
 
-const EDGES_F64: [u64; 31] = [
+/// Pairs whose quotient, or one of them, is close to a border of the format: subnormal, least normal, largest; half of
+/// them with few bits, so that quotients are exact or halfway between two subnormals.
+fn near_borders(dice: &mut Dice) -> (u32, u32) {
+    let (random, few) = (dice.next(), dice.next() as u32);
+    let divisor = 1 + (random >> 8) as u32 % 254;
+    let dividend = match random % 4 {
+        0 => divisor.saturating_sub(126),
+        1 => divisor.saturating_sub(120 + (random >> 40) as u32 % 33),
+        2 => (divisor + 125 + (random >> 40) as u32 % 5).min(254),
+        _ => 0,
+    };
+    let mask = if few & 1 == 0 { 0x807f_ffff } else { 0x807c_0000 };
+    let significands = dice.next();
+    let word = |exponent: u32, bits: u32| exponent << 23 | bits & mask;
+    let (a, b) = (word(dividend, significands as u32), word(divisor, (significands >> 32) as u32));
+    if random >> 63 == 0 { (a, b) } else { (a, b & 0x807f_ffff) }
+}
+
+#[test]
+fn f32_results_near_borders() {
+    let mut dice = Dice(2026);
+    for (mode, round) in MODES {
+        let divide = expanded(&format!("r8 = FDivide.F32.{mode} r0, r2 ; 1\n r9 = MOV 0x0"));
+        let reciprocal = expanded(&format!("r8 = FReciprocal.F32.{mode} r0 ; 1\n r9 = MOV 0x0"));
+        let root = expanded(&format!("r8 = FSquareRoot.F32.{mode} r0 ; 1\n r9 = MOV 0x0"));
+        let single = |bits: u32| Single::from_bits(bits.into());
+        let tidy = |x: Single| if x.is_nan() { 0x7fff_ffff } else { x.to_bits() as u32 };
+        for index in 0..3000 {
+            let error = ERRORS[index % 3];
+            let (a, b) = near_borders(&mut dice);
+            let want = tidy(single(a).div_r(single(b), round).value);
+            assert_eq!(
+                both(&divide, a.into(), b.into(), error) as u32,
+                want,
+                "div {mode} {a:#x} {b:#x} {error}"
+            );
+            // From 2^126 on, and subnormal.
+            let a = if index % 2 == 0 { a & 0x80ff_ffff | 0x7e80_0000 } else { a & 0x807f_ffff };
+            let one = Single::from_bits(0x3f80_0000);
+            let want = tidy(one.div_r(single(a), round).value);
+            assert_eq!(both(&reciprocal, a.into(), 0, error) as u32, want, "rcp {mode} {a:#x} {error}");
+            let x = a & 0x1fff_ffff;
+            let want = tidy(root_single(single(x), round));
+            assert_eq!(both(&root, x.into(), 0, error) as u32, want, "sqrt {mode} {x:#x} {error}");
+        }
+    }
+}
+
+const EDGES_F64: [u64; 37] = [
+    // The borders of the fast paths.
+    0x01a5_6e1f_c2f8_f359,
+    0x035f_ffff_ffff_ffff,
+    0x0360_0000_0000_0000,
+    0x0350_0000_0000_0000,
+    0x7f7f_ffff_ffff_ffff,
+    0x7f80_0000_0000_0001,
     0xbfff_ffff_ffff_ffff,
     0xbfef_ffff_ffff_ffff,
     0x3fff_ffff_ffff_fffd,
@@ -565,6 +620,35 @@ fn f64_division_and_reciprocal() {
     }
 }
 
+#[test]
+fn f64_results_near_borders() {
+    let mut dice = Dice(64);
+    for (mode, round) in MODES {
+        let divide = expanded(&format!("{{r8 r9}} = FDivide.F64.{mode} {{r0 r1}}, {{r2 r3}}"));
+        let reciprocal = expanded(&format!("{{r8 r9}} = FReciprocal.F64.{mode} {{r0 r1}}"));
+        for index in 0..2000 {
+            let error = ERRORS[index % 3];
+            let random = dice.next();
+            let divisor = 1 + (random >> 8) % 2046;
+            let dividend = match random % 4 {
+                0 => divisor.saturating_sub(1022),
+                1 => divisor.saturating_sub(1018 + (random >> 32) % 60),
+                2 => (divisor + 1021 + (random >> 32) % 5).min(2046),
+                _ => 0,
+            };
+            let mask = if random >> 63 == 0 { 0x800f_ffff_ffff_ffff } else { 0x800e_0000_0000_0000 };
+            let (a, b) = (dividend << 52 | dice.next() & mask, divisor << 52 | dice.next() & mask);
+            let want = tidy_double(double(a).div_r(double(b), round).value);
+            assert_eq!(both(&divide, a, b, error), want, "div {mode} {a:#x} {b:#x} {error}");
+            // From 2^1017 on, and subnormal.
+            let exponent = if index % 2 == 0 { 2040 + dividend % 7 } else { 0 };
+            let a = a & 0x800f_ffff_ffff_ffff | exponent << 52;
+            let want = tidy_double(double(0x3ff << 52).div_r(double(a), round).value);
+            assert_eq!(both(&reciprocal, a, 0, error), want, "rcp {mode} {a:#x} {error}");
+        }
+    }
+}
+
 /// The f64 square root, correctly rounded: to nearest by the host (IEEE demands it), other modes by its residual.
 fn root_double(x: f64, round: Round) -> Double {
     let near = double(x.sqrt().to_bits());
@@ -590,7 +674,10 @@ fn f64_root() {
     let random: Vec<u64> = (0..60).map(|_| dice.next() & !(1 << 63)).collect();
     let squares: Vec<u64> = (0..15).map(|_| ((dice.next() >> 38) as f64).powi(2).to_bits()).collect();
     let neighbours: Vec<u64> = squares.iter().flat_map(|&s| [s - 1, s + 1]).collect();
-    let all: Vec<u64> = EDGES_F64.iter().copied().chain(random).chain(squares).chain(neighbours).collect();
+    // Where residuals are just exact, and below.
+    let small: Vec<u64> = (0..40).map(|i| (dice.next() >> 12) | (40 + i) << 52).collect();
+    let all = EDGES_F64.iter().copied().chain(random).chain(squares).chain(neighbours).chain(small);
+    let all: Vec<u64> = all.collect();
     for (mode, round) in MODES {
         let root = expanded(&format!("{{r8 r9}} = FSquareRoot.F64.{mode} {{r0 r1}}"));
         for (index, &a) in all.iter().enumerate() {

@@ -423,9 +423,11 @@ fn linked(
 /// # Errors
 /// The routine does not keep to its declaration.
 pub fn routine(routine: Routine, context: &Context) -> Result<LinkedFunction, Failure> {
-    // It keeps uniform registers, and the order of its text is the one that few registers suffice for.
+    // It keeps uniform registers, and the order of its text is the one that few registers suffice for; what stands before
+    // a branch is there to fill the time until the branch, and nothing is to wait for a guard.
     let mut settings = *context.settings;
-    settings.passes = settings.passes.without(Optimization::UniformRegisters);
+    let left_out = [Optimization::UniformRegisters, Optimization::Sinking, Optimization::Predication];
+    settings.passes = left_out.into_iter().fold(settings.passes, |passes, left| passes.without(left));
     settings.order.reorder = false;
     let context = &Context { settings: &settings, ..*context };
     whole(routine.code_for(context.target.chip), context)

@@ -60,7 +60,6 @@ fn keeps_what_it_states(
         .unwrap_or_else(|failure| panic!("{}: {failure:?}\n{options:?}", which.name()));
     assert_eq!(linked.frame_bytes, 0);
     assert_eq!(linked.called().count(), 0);
-    assert!(!linked.encoded.needs_call_stack, "{} parts the warp", which.name());
     let count = 64 - clobbers.general.leading_zeros() as u16;
     assert!(linked.encoded.general_registers <= oriole_chip::allocated(count), "{}", which.name());
 }
