@@ -5,6 +5,7 @@ mod common;
 mod general;
 mod late;
 mod long_numbers;
+mod memory_values;
 mod predication;
 mod ssa;
 mod strength_reduce;

@@ -49,6 +49,12 @@ optimizations! {
     Sinking,
     /// One load for several of shared memory.
     VectorLoads,
+    /// Loads of what registers hold become copies.
+    MemoryValues,
+    /// Stores that nothing reads are removed.
+    DeadStores,
+    /// Local variables in registers.
+    LocalRegisters,
     /// One update of memory for a warp.
     UniformAtomics,
     /// Copies of the body of a loop, for fewer tests and more loads in flight.

@@ -154,6 +154,12 @@ knobs! {
     NoUniformAtomics = without("no-uniform-atomics", Optimization::UniformAtomics,
         "Update memory once for each lane where a warp could update one address once.");
     NoUnroll = without("no-unroll", Optimization::Unrolling, "Disable loop unrolling.");
+    NoMemoryValues = without("no-memory-values", Optimization::MemoryValues,
+        "Load from memory again what is in registers.");
+    NoDeadStores = without("no-dead-stores", Optimization::DeadStores,
+        "Keep stores that are overwritten before anything reads them.");
+    NoLocalRegisters = without("no-local-registers", Optimization::LocalRegisters,
+        "Keep local variables in memory.");
     NoRoutines = without("no-routines", Optimization::Routines,
         "Inline the slow paths of divisions and square roots instead of calling routines.");
     Verify = switch("verify", &[Reader::Passes], "Verify the intermediate representation after every phase.");
