@@ -4,6 +4,7 @@
 mod common;
 mod general;
 mod late;
+mod local_registers;
 mod long_numbers;
 mod memory_values;
 mod predication;

@@ -9,6 +9,9 @@ use oriole_optimize::{
     passes::literal_pool, passes::live_dead, passes::predication, passes::reassociate, passes::sink,
     passes::strength_reduce, passes::uniform_atomics, passes::uniform_registers, passes::unroll,
     passes::vector_loads,
+    passes::literal_pool, passes::live_dead, passes::local_registers, passes::predication,
+    passes::reassociate, passes::sink, passes::strength_reduce, passes::uniform_atomics,
+    passes::uniform_registers, passes::vector_loads,
 };
 use oriole_options::{Optimization, PassOptions};
 use oriole_ori::{Form, Pass};
@@ -199,7 +202,7 @@ pub static PHASES: [Phase; 159] = [
     row(29, "GeneralOptimize", SsaEarly, 1, Work::Pass(&general_optimize::PASS), "The bundle again."),
     row(30, "DoSwitchOptSecond", SsaEarly, 1, NotYet, "Shapes of switches."),
     row(31, "OriLinearReplacement", SsaEarly, 1, Work::Pass(&linear_replacement::PASS), "Affine chains become IADD3, IMAD, LEA; contraction to FFMA."),
-    row(32, "CompactLocalMemory", SsaEarly, 1, NotYet, "Packs local memory."),
+    row(32, "CompactLocalMemory", SsaEarly, 1, Work::Pass(&local_registers::PASS), "Local variables that are accessed at known offsets only move to registers."),
     row(33, "OriPerformLiveDeadSecond", SsaMid, 0, Work::Pass(&live_dead::UNOPTIMIZED), "Liveness and dead code at level 0, but for what debuggers read; above it OriLinearReplacement does that."),
     row(34, "ExtractShaderConstsFirst", SsaMid, 1, NotYet, "Values that are computed once move to the constant bank."),
     row(35, "OriHoistInvariantsEarly", SsaMid, 1, Work::Pass(&hoist_invariants::PASS), "Loop-invariant code motion."),
@@ -217,7 +220,7 @@ pub static PHASES: [Phase; 159] = [
     row(46, "GeneralOptimizeMid2", SsaMid, 1, Work::Pass(&general_optimize::PASS), "The bundle again."),
     row(47, "AdvancedPhaseEarlyEnforceArgs", SsaMid, 0, NotForCompute, "Backend hook."),
     row(48, "EnforceArgumentRestrictions", SsaMid, 0, By("lowering and AdvancedPhaseAllocReg"), "Operands of calls take the registers of the ABI."),
-    row(49, "GvnCse", SsaMid, 2, Work::Pass(&gvn_cse::PASS), "Global value numbering; mul.lo and mul.hi of the same operands become one instruction."),
+    row(49, "GvnCse", SsaMid, 2, Work::Pass(&gvn_cse::PASS), "Global value numbering; mul.lo and mul.hi of the same operands become one instruction; loads of what registers hold become copies, and dead stores go."),
     row(50, "OriReassociateAndCommon", SsaMid, 1, Work::Pass(&reassociate::PASS), "Reassociation to expose common parts."),
     row(51, "ExtractShaderConstsFinal", SsaMid, 1, Work::Pass(&literal_pool::PASS), "f64 constants move to a constant bank, where the chip reads 64-bit operands from it."),
     row(52, "OriReplaceEquivMultiDefMov", SsaMid, 1, NotYet, "Merges equal copies."),

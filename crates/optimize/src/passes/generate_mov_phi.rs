@@ -34,7 +34,7 @@ pub fn run(function: &mut Function) {
     if edges::split_critical(function) {
         canonical::order_blocks(function);
     }
-    construct(function);
+    rename(function, Value(0));
 }
 
 /// Creates one return block: the others copy their results and jump there.
@@ -119,18 +119,26 @@ enum Step {
     Leave(usize),
 }
 
-fn construct(function: &mut Function) {
+/// Brings the values from `first` on into SSA; those before are in SSA already, and no phi reads or writes the others.
+pub(crate) fn rename(function: &mut Function, first: Value) {
     let graph = function.graph();
     let (cfg, dominators) = (graph.cfg(), graph.dominators());
     let mut frontiers = IteratedFrontiers::new(cfg, dominators);
-    let liveness = Liveness::new(function, cfg);
+    let liveness = match first {
+        Value(0) => Liveness::new(function, cfg),
+        _ => Liveness::of(function, cfg, |value| value >= first),
+    };
     let count = function.values.len();
 
     // Blocks that write each value.
     let mut writes: Vec<(Value, BlockId)> = Vec::new();
     for &id in cfg.order() {
         for instruction in &function.block(id).instructions {
-            instruction.for_each_definition(|value| writes.push((value, id)));
+            instruction.for_each_definition(|value| {
+                if value >= first {
+                    writes.push((value, id));
+                }
+            });
         }
     }
     writes.sort_unstable();
@@ -149,18 +157,16 @@ fn construct(function: &mut Function) {
         }
     }
     for &id in cfg.order() {
-        let phis = phi_for[id]
-            .iter()
-            .map(|&destination| Phi {
-                destination,
-                sources: PhiSources::with_capacity(cfg.predecessors(id).len()),
-            })
-            .collect();
-        function.block_mut(id).phis = phis;
+        let phis = phi_for[id].iter().map(|&destination| Phi {
+            destination,
+            sources: PhiSources::with_capacity(cfg.predecessors(id).len()),
+        });
+        function.block_mut(id).phis.extend(phis);
     }
 
     let mut renaming = Renaming {
         function,
+        first,
         current: ti_vec![None; count],
         taken: ti_vec![false; count],
         undefined: ti_vec![None; count],
@@ -182,6 +188,8 @@ fn construct(function: &mut Function) {
 
 struct Renaming<'a> {
     function: &'a mut Function,
+    /// Values before this one keep their names.
+    first: Value,
     /// The SSA value of each register at this point of the walk.
     current: TiVec<Value, Option<Value>>,
     /// Registers whose id is taken: the first definition keeps it.
@@ -200,6 +208,9 @@ impl Renaming<'_> {
     }
 
     fn read(&mut self, register: Value) -> Value {
+        if register < self.first {
+            return register;
+        }
         if let Some(value) = self.current[register] {
             return value;
         }
@@ -213,6 +224,9 @@ impl Renaming<'_> {
     }
 
     fn write(&mut self, register: Value) -> Value {
+        if register < self.first {
+            return register;
+        }
         let value = if std::mem::replace(&mut self.taken[register], true) {
             let data = self.function.values[register];
             self.function.new_value(data.file, data.source)
@@ -226,7 +240,8 @@ impl Renaming<'_> {
 
     fn block(&mut self, id: BlockId, phi_for: &TiSlice<BlockId, Vec<Value>>) {
         let mut phis = std::mem::take(&mut self.function.block_mut(id).phis);
-        for phi in &mut phis {
+        let known = phis.len() - phi_for[id].len();
+        for phi in &mut phis[known..] {
             phi.destination = self.write(phi.destination);
         }
         self.function.block_mut(id).phis = phis;
@@ -245,7 +260,8 @@ impl Renaming<'_> {
         successors.sort_unstable();
         successors.dedup();
         for successor in successors {
-            for (index, &register) in phi_for[successor].iter().enumerate() {
+            let known = self.function.block(successor).phis.len() - phi_for[successor].len();
+            for (index, &register) in (known..).zip(&phi_for[successor]) {
                 let value = self.read(register);
                 self.function.block_mut(successor).phis[index].sources.push((id, value.into()));
             }

@@ -16,6 +16,7 @@ pub mod keep_factors;
 pub mod linear_replacement;
 pub mod literal_pool;
 pub mod live_dead;
+pub mod local_registers;
 pub mod memory_values;
 pub mod predication;
 pub mod reassociate;
