@@ -13,4 +13,5 @@ mod strength_reduce;
 mod uniform_atomics;
 mod uniform_variables;
 mod unroll;
+mod vector_accesses;
 mod vector_loads;

@@ -49,6 +49,8 @@ optimizations! {
     Sinking,
     /// One load for several of shared memory.
     VectorLoads,
+    /// One access for several stores, or loads of local and global memory.
+    VectorAccesses,
     /// Loads of what registers hold become copies.
     MemoryValues,
     /// Stores that nothing reads are removed.

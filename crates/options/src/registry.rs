@@ -154,6 +154,8 @@ knobs! {
     NoUniformAtomics = without("no-uniform-atomics", Optimization::UniformAtomics,
         "Update memory once for each lane where a warp could update one address once.");
     NoUnroll = without("no-unroll", Optimization::Unrolling, "Disable loop unrolling.");
+    NoVectorAccesses = without("no-vector-accesses", Optimization::VectorAccesses,
+        "Do not merge adjacent stores, nor loads of local and global memory, into vector accesses.");
     NoMemoryValues = without("no-memory-values", Optimization::MemoryValues,
         "Load from memory again what is in registers.");
     NoDeadStores = without("no-dead-stores", Optimization::DeadStores,

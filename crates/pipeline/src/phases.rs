@@ -235,7 +235,7 @@ pub static PHASES: [Phase; 159] = [
     row(61, "OriPerformLiveDeadThird", SsaLate, 1, By("GeneralOptimizeLate"), "Liveness and dead code."),
     row(62, "OriRemoveRedundantMultiDefMov", SsaLate, 1, NotYet, "Removes redundant copies."),
     row(63, "OriDoPredication", SsaLate, 2, Work::Pass(&predication::PASS), "If-conversion."),
-    row(64, "LateOriCommoning", SsaLate, 1, Work::Pass(&vector_loads::PASS), "Adjacent shared-memory loads become vector loads; phase 49 finds common subexpressions."),
+    row(64, "LateOriCommoning", SsaLate, 1, Work::Pass(&vector_loads::PASS), "Adjacent accesses of memory become vector accesses where the address is aligned; phase 49 finds common subexpressions."),
     row(65, "GeneralOptimizeLate2", SsaLate, 1, Work::Pass(&general_optimize::PASS), "The bundle again."),
     row(66, "OriHoistInvariantsLate", SsaLate, 1, Work::Pass(&hoist_invariants::PASS), "Loop-invariant code motion."),
     row(67, "DoKillMovement", SsaLate, 3, NotYet, "Moves kills."),

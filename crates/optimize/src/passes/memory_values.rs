@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use typed_index_collections::{TiVec, ti_vec};
 
 /// Spaces whose changes are told apart; the last one is memory that nothing changes.
-const SPACES: usize = 5;
+pub(crate) const SPACES: usize = 5;
 const GENERIC: usize = 0;
 const GLOBAL: usize = 1;
 const SHARED: usize = 2;
@@ -41,7 +41,7 @@ pub(crate) enum Event {
 }
 
 /// Spaces that change with a write of this one.
-fn changed_with(space: Space) -> u8 {
+pub(crate) fn changed_with(space: Space) -> u8 {
     match space {
         Space::Generic => CHANGEABLE,
         // A generic address may be of any of them.
@@ -83,7 +83,7 @@ impl Event {
     }
 
     /// Spaces that may have changed afterwards.
-    fn changes(self) -> u8 {
+    pub(crate) fn changes(self) -> u8 {
         match self {
             Event::Plain(access) if access.direction == Direction::Store => changed_with(access.space),
             Event::Unknown(spaces) => spaces,

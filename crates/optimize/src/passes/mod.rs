@@ -26,4 +26,5 @@ pub mod strength_reduce;
 pub mod uniform_atomics;
 pub mod uniform_registers;
 pub mod unroll;
+pub mod vector_accesses;
 pub mod vector_loads;

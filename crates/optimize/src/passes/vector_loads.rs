@@ -11,6 +11,7 @@
 use crate::analyses::definitions::Definitions;
 use crate::analyses::value_facts::{Evaluation, ValueFacts};
 use crate::passes::gvn_cse::{disturbs_memory, is_plain_load};
+use crate::passes::vector_accesses;
 use oriole_options::Optimization;
 use oriole_ori::{
     Address, FormChange, Function, Instruction, Opcode, Outcome, Pass, Source, SourceKind, Space, Values,
@@ -29,7 +30,12 @@ const REACH: usize = 64;
 pub static PASS: Pass = Pass {
     form: FormChange::InSsa,
     optimization: Some(Optimization::VectorLoads),
-    ..Pass::new(|function, _| Outcome::changed_if(run(function)))
+    asks: &[Optimization::VectorAccesses],
+    ..Pass::new(|function, context| {
+        let mut changed = run(function);
+        changed |= context.wants(Optimization::VectorAccesses) && vector_accesses::run(function);
+        Outcome::changed_if(changed)
+    })
 };
 
 /// A load of shared memory.
@@ -77,7 +83,7 @@ pub fn run(function: &mut Function) -> bool {
 }
 
 /// Facts about all values.
-fn known(function: &Function) -> ValueFacts {
+pub(crate) fn known(function: &Function) -> ValueFacts {
     let definitions = Definitions::in_ssa(function);
     let mut facts = ValueFacts::new(function);
     for &id in function.graph().cfg().order() {
