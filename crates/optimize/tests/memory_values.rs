@@ -343,3 +343,19 @@ fn loads_of_other_bytes_read_nothing() {
         "#]],
     );
 }
+
+#[test]
+fn threads_that_leave_keep_what_they_stored() {
+    without_dead_stores(
+        "  STG.E [{r0 r1}], r4 mem(global w) ; 1
+  @p8 EXIT ; 2
+  STG.E [{r0 r1}], r5 mem(global w) ; 1
+  EXIT ; 3
+",
+        expect![[r#"
+            STG.E [{r0 r1}], r4 mem(global w) ; 1
+            @p8 EXIT ; 2
+            STG.E [{r0 r1}], r5 mem(global w) ; 1
+        "#]],
+    );
+}

@@ -113,19 +113,27 @@ fn the_alignment_must_be_known() {
   STL [r2+0x8], r4 mem(local w) ; 2
   STL [r2+0xc], r5 mem(local w) ; 2
 ";
-    joined(8, body, expect![[r#"
+    joined(
+        8,
+        body,
+        expect![[r#"
         STG.E [{r0 r1}], r4 mem(global w) ; 1
         STG.E [{r0 r1}+0x4], r5 mem(global w) ; 1
         STG.64.E [{r14 r15}+0x8], {r4 r5} mem(global w) ; 1
         STL.64 [r2+0x8], {r4 r5} mem(local w) ; 2
-    "#]]);
-    joined(4, body, expect![[r#"
+    "#]],
+    );
+    joined(
+        4,
+        body,
+        expect![[r#"
         STG.E [{r0 r1}], r4 mem(global w) ; 1
         STG.E [{r0 r1}+0x4], r5 mem(global w) ; 1
         STG.64.E [{r14 r15}+0x8], {r4 r5} mem(global w) ; 1
         STL [r2+0x8], r4 mem(local w) ; 2
         STL [r2+0xc], r5 mem(local w) ; 2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -172,6 +180,26 @@ fn what_comes_behind_a_fence_proves_nothing_before_it() {
             MEMBAR.GPU.SC mem(generic rw ordered) ; 2
             {r13 r16} = LDL.64 [r2] mem(local r) ; 1
             {r18 r17} = LDL.64 [r2+0x8] mem(local r) ; 1
+        "#]],
+    );
+}
+
+#[test]
+fn threads_that_leave_store_what_is_theirs() {
+    joined(
+        16,
+        "  STS [r3], r4 mem(shared w) ; 1
+  r11 = LDL [r2] mem(local r) ; 1
+  @p10 EXIT ; 2
+  STS [r3+0x4], r5 mem(shared w) ; 1
+  r12 = LDL [r2+0x4] mem(local r) ; 1
+",
+        expect![[r#"
+            STS [r3], r4 mem(shared w) ; 1
+            r11 = LDL [r2] mem(local r) ; 1
+            @p10 EXIT ; 2
+            STS [r3+0x4], r5 mem(shared w) ; 1
+            r12 = LDL [r2+0x4] mem(local r) ; 1
         "#]],
     );
 }

@@ -2,13 +2,13 @@
 //!
 //! It walks each block backwards. A store is dead if later stores of the block write all of its bytes, and nothing in
 //! between may read them: no load of the space but from other bytes of the same root, no generic access, nothing ordered or
-//! asynchronous, no barrier, fence or call. At the end of a block everything may be read. It must never remove a volatile,
+//! asynchronous, no barrier, fence or call, no exit under a guard. At the end of a block everything may be read. It must never remove a volatile,
 //! ordered or strong store, and a store that only may act hides none before it.
 
 use crate::analyses::accesses::{Access, Direction, Place, RootId, Roots, WORD};
 use crate::analyses::definitions::Definitions;
 use crate::passes::memory_values::Event;
-use oriole_ori::{BlockId, Function, Space};
+use oriole_ori::{BlockId, Function, MemoryInfo, Space, effects};
 use rustc_hash::FxHashMap;
 
 /// Bytes that later stores write: for each word from a root on, a bit each.
@@ -45,13 +45,13 @@ fn dead_stores(function: &Function, definitions: &Definitions, roots: &mut Roots
     let mut dead = Vec::new();
     let mut overwritten = Overwritten::default();
     for (index, instruction) in function.block(id).instructions.iter().enumerate().rev() {
+        let leaves = effects::is_transfer(instruction);
         let access = match Event::of(instruction) {
             // A plain load of memory that nothing writes reads no store.
             Event::Plain(access) if access.constant => continue,
             Event::Plain(access) => access,
-            Event::Nothing if instruction.memory.is_none_or(|memory| memory.space == Space::Constant) => {
-                continue;
-            }
+            // A thread that leaves under a guard leaves memory as it is.
+            Event::Nothing if !leaves && instruction.memory.is_none_or(is_constant) => continue,
             _ => {
                 overwritten.clear();
                 continue;
@@ -76,6 +76,10 @@ fn dead_stores(function: &Function, definitions: &Definitions, roots: &mut Roots
         }
     }
     dead
+}
+
+fn is_constant(memory: MemoryInfo) -> bool {
+    memory.space == Space::Constant
 }
 
 /// A load may read what stores before it wrote.

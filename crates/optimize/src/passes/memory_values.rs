@@ -27,7 +27,7 @@ const SHARED: usize = 2;
 const LOCAL: usize = 3;
 const CONSTANT: usize = 4;
 /// Every space that may change, a bit each.
-const CHANGEABLE: u8 = 1 << GENERIC | 1 << GLOBAL | 1 << SHARED | 1 << LOCAL;
+pub(crate) const CHANGEABLE: u8 = 1 << GENERIC | 1 << GLOBAL | 1 << SHARED | 1 << LOCAL;
 
 /// An instruction's effect on what is known about memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,7 @@
 //! An access takes one slot in the memory queue whatever its width. The members of a group have one root and no bytes
 //! in common; a wide store is at the place of the last of them, a wide load at that of the first, within a block.
 //! Between them nothing may access the space in a way that would notice: for stores nothing but their like, for loads no
-//! write, and never anything ordered, a barrier, a fence or a call.
+//! write, and never anything ordered, a barrier, a fence, a call, or an exit under a guard.
 //!
 //! The address must be a multiple of the size. The alignment of a variable proves it, known bits of a register, or an access
 //! of that width with the same root, which the block executes as well and which would fail otherwise. It preserves what
@@ -14,11 +14,11 @@ use crate::analyses::accesses::{
 };
 use crate::analyses::definitions::Definitions;
 use crate::analyses::value_facts::ValueFacts;
-use crate::passes::memory_values::{Event, SPACES, changed_with, space_of};
+use crate::passes::memory_values::{CHANGEABLE, Event, SPACES, changed_with, space_of};
 use crate::passes::vector_loads;
 use oriole_ori::{
     BlockId, Destination, File, Function, Instruction, Opcode, Origin, Pseudo, Source, SourceKind, Space,
-    SymbolKind,
+    SymbolKind, effects,
 };
 use oriole_sass::{Mod, Mods, Op};
 use rustc_hash::FxHashMap;
@@ -134,8 +134,10 @@ impl Walk {
         let (Event::Plain(access), Some(place)) = (event, place) else {
             let memory = instruction.memory;
             let reads = memory.filter(|memory| memory.reads).map_or(0, |memory| changed_with(memory.space));
-            self.notice(reads, event.changes());
-            self.stretch += usize::from(event.changes() != 0);
+            // Threads that leave under a guard execute nothing behind it.
+            let leaves = effects::is_transfer(instruction);
+            self.notice(reads, if leaves { CHANGEABLE } else { event.changes() });
+            self.stretch += usize::from(leaves || event.changes() != 0);
             return;
         };
         if let (Width::Words(words), None) = (access.width, instruction.guard) {
