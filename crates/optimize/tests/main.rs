@@ -3,6 +3,7 @@
 
 mod common;
 mod general;
+mod invariant_loads;
 mod late;
 mod local_registers;
 mod long_numbers;

@@ -53,6 +53,8 @@ optimizations! {
     VectorAccesses,
     /// Loads of what registers hold become copies.
     MemoryValues,
+    /// Loads that give the same in every round of a loop are done before it.
+    InvariantLoads,
     /// Stores that nothing reads are removed.
     DeadStores,
     /// Local variables in registers.

@@ -158,6 +158,8 @@ knobs! {
         "Do not merge adjacent stores, nor loads of local and global memory, into vector accesses.");
     NoMemoryValues = without("no-memory-values", Optimization::MemoryValues,
         "Load from memory again what is in registers.");
+    NoInvariantLoads = without("no-invariant-loads", Optimization::InvariantLoads,
+        "Load what does not change in a loop in each round.");
     NoDeadStores = without("no-dead-stores", Optimization::DeadStores,
         "Keep stores that are overwritten before anything reads them.");
     NoLocalRegisters = without("no-local-registers", Optimization::LocalRegisters,

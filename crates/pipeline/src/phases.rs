@@ -220,7 +220,7 @@ pub static PHASES: [Phase; 159] = [
     row(46, "GeneralOptimizeMid2", SsaMid, 1, Work::Pass(&general_optimize::PASS), "The bundle again."),
     row(47, "AdvancedPhaseEarlyEnforceArgs", SsaMid, 0, NotForCompute, "Backend hook."),
     row(48, "EnforceArgumentRestrictions", SsaMid, 0, By("lowering and AdvancedPhaseAllocReg"), "Operands of calls take the registers of the ABI."),
-    row(49, "GvnCse", SsaMid, 2, Work::Pass(&gvn_cse::PASS), "Global value numbering; mul.lo and mul.hi of the same operands become one instruction; loads of what registers hold become copies, and dead stores go."),
+    row(49, "GvnCse", SsaMid, 2, Work::Pass(&gvn_cse::PASS), "Global value numbering; mul.lo and mul.hi of the same operands become one instruction; loads of what registers hold become copies, invariant loads leave loops, and dead stores go."),
     row(50, "OriReassociateAndCommon", SsaMid, 1, Work::Pass(&reassociate::PASS), "Reassociation to expose common parts."),
     row(51, "ExtractShaderConstsFinal", SsaMid, 1, Work::Pass(&literal_pool::PASS), "f64 constants move to a constant bank, where the chip reads 64-bit operands from it."),
     row(52, "OriReplaceEquivMultiDefMov", SsaMid, 1, NotYet, "Merges equal copies."),

@@ -5,7 +5,7 @@
 //! walk finds all equal computations of equal values. Pure instructions are numbered across blocks; ordinary loads
 //! only within a block, as long as nothing there may write memory or wait for other threads.
 
-use crate::passes::{dead_stores, memory_values};
+use crate::passes::{dead_stores, invariant_loads, memory_values};
 use crate::rewriting::product_halves;
 use oriole_options::Optimization;
 use oriole_ori::{
@@ -22,12 +22,13 @@ use typed_index_collections::TiVec;
 pub static PASS: Pass = Pass {
     form: FormChange::InSsa,
     optimization: Some(Optimization::Gvn),
-    asks: &[Optimization::MemoryValues, Optimization::DeadStores],
+    asks: &[Optimization::MemoryValues, Optimization::InvariantLoads, Optimization::DeadStores],
     ..Pass::new(|function, context| {
         let numbered = run(function);
         let mut changed = product_halves::join(function, context.chip);
         // Equal addresses are one value now.
         changed |= context.wants(Optimization::MemoryValues) && memory_values::run(function);
+        changed |= context.wants(Optimization::InvariantLoads) && invariant_loads::run(function);
         changed |= context.wants(Optimization::DeadStores) && dead_stores::run(function);
         if changed { Outcome::Changed } else { numbered }
     })

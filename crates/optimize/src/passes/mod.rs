@@ -12,6 +12,7 @@ pub mod generate_mov_phi;
 pub mod group_descriptors;
 pub mod gvn_cse;
 pub mod hoist_invariants;
+pub mod invariant_loads;
 pub mod keep_factors;
 pub mod linear_replacement;
 pub mod literal_pool;
