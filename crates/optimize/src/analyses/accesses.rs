@@ -11,6 +11,7 @@ use oriole_ori::{
 };
 use oriole_sass::{Mod, Op};
 use rustc_hash::FxHashMap;
+use typed_index_collections::TiVec;
 
 /// Bytes of a register.
 pub const WORD: u32 = 4;
@@ -197,6 +198,8 @@ pub struct Root {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct RootId(pub u32);
 
+oriole_ori::index_of_tables!(RootId);
+
 /// An address: a root and the bytes from there.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Place {
@@ -210,13 +213,13 @@ pub struct Place {
 #[derive(Default)]
 pub struct Roots {
     numbers: FxHashMap<Root, RootId>,
-    known: Vec<Root>,
+    known: TiVec<RootId, Root>,
 }
 
 impl Roots {
     /// The root with this number.
     pub fn get(&self, id: RootId) -> &Root {
-        &self.known[id.0 as usize]
+        &self.known[id]
     }
 
     /// The address of a plain access.
@@ -227,7 +230,7 @@ impl Roots {
         instruction: &Instruction,
     ) -> Option<Place> {
         let (address, source) = address_of(instruction)?;
-        // What such a load reads is no place of a store.
+        // No store writes where such a load reads.
         let constant = instruction.mods.has(Mod::CONSTANT);
         let space = if constant { Space::Constant } else { instruction.memory?.space };
         let mut symbol = address.symbol;
@@ -262,7 +265,7 @@ impl Roots {
         }
         let suffixes = if base.is_empty() { Suffixes::none() } else { source.suffixes.clone() };
         let root = Root { space, symbol, base, uniform: address.uniform.clone(), suffixes };
-        let next = RootId(self.known.len() as u32);
+        let next = self.known.next_key();
         let id = *self.numbers.entry(root).or_insert_with_key(|root| {
             self.known.push(root.clone());
             next

@@ -14,10 +14,11 @@ use typed_index_collections::{TiVec, ti_vec};
 
 /// Registers for the results of one loop's loads.
 const WORDS: usize = 8;
-/// Loops that hold others in so many levels are left alone: in deeper nests the time would grow with the square of the depth.
+/// Most levels of loops in a loop that is looked at, itself included: in deeper nests the time would grow with the square of
+/// the depth.
 const LEVELS: usize = 8;
 
-/// What matters of a loop, with the loops in it.
+/// Facts about a loop, with the loops in it.
 #[derive(Clone, Default)]
 struct Summary {
     members: Vec<BlockId>,

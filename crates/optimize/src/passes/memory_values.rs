@@ -19,7 +19,7 @@ use oriole_sass::{Mod, Op};
 use rustc_hash::FxHashMap;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// Spaces whose changes are told apart; the last one is memory that nothing changes.
+/// Spaces, each with changes of its own; the last one is memory that nothing changes.
 pub(crate) const SPACES: usize = 5;
 const GENERIC: usize = 0;
 const GLOBAL: usize = 1;
@@ -99,7 +99,7 @@ enum Kind {
     Word,
     /// The register that such a load gives.
     Loaded(Width),
-    /// The low bytes of the register, so many.
+    /// This number of low bytes of the register.
     Stored(u32),
 }
 
@@ -204,13 +204,13 @@ impl Changes {
     }
 }
 
-/// What the walk may undo.
+/// A change that the walk undoes when it leaves a block.
 enum Undo {
     Entry((Place, Kind), Option<(Held, u32)>),
     Written((RootId, i64), Option<u32>),
 }
 
-/// What is known about memory at a place of the walk.
+/// Facts about memory at a place of the walk.
 #[derive(Default)]
 struct Known {
     roots: Roots,
@@ -360,7 +360,7 @@ impl Known {
     }
 }
 
-/// The place some words behind another one.
+/// The place some words after another one.
 fn beyond(place: Place, words: i64) -> Place {
     Place { offset: place.offset.wrapping_add(words * i64::from(WORD)), ..place }
 }

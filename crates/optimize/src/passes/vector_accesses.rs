@@ -92,7 +92,7 @@ pub fn run(function: &mut Function) -> bool {
         for members in here {
             join(function, *id, members);
         }
-        // What other accesses replace has no operands.
+        // Accesses that others replace have no operands.
         function.block_mut(*id).instructions.retain(|instruction| !is_gone(instruction));
     }
     !found.is_empty()
@@ -122,7 +122,7 @@ struct Walk {
     writes: [usize; SPACES],
     /// Writes of the space before each group of loads.
     since: Vec<usize>,
-    /// The first access of a root that is so many words wide.
+    /// The first access of a root with this number of words.
     multiples: FxHashMap<(RootId, u32), Multiple>,
     /// Unknown events.
     stretch: usize,
@@ -134,7 +134,7 @@ impl Walk {
         let (Event::Plain(access), Some(place)) = (event, place) else {
             let memory = instruction.memory;
             let reads = memory.filter(|memory| memory.reads).map_or(0, |memory| changed_with(memory.space));
-            // Threads that leave under a guard execute nothing behind it.
+            // Threads that leave under a guard execute nothing after it.
             let leaves = effects::is_transfer(instruction);
             self.notice(reads, if leaves { CHANGEABLE } else { event.changes() });
             self.stretch += usize::from(leaves || event.changes() != 0);
@@ -322,7 +322,7 @@ fn join(function: &mut Function, id: BlockId, members: &[Member]) {
     }
 }
 
-/// The operand of stored words. A zero beside others needs a register, and an instruction that makes it.
+/// The operand of stored words. A zero next to others needs a register, and an instruction that makes it.
 fn tuple(function: &mut Function, origin: Origin, stored: &[Held], zero: &mut Option<Instruction>) -> Source {
     if stored.iter().all(|&held| held == Held::Zero) {
         return Source::rz();
