@@ -228,7 +228,7 @@ fn join_returns(code: &mut Function) {
             block.instructions.push(jump);
         }
     }
-    code.blocks.push(Block { phis: Vec::new(), instructions: vec![one], successors: Default::default() });
+    code.blocks.push(Block { instructions: vec![one], ..Block::default() });
 }
 
 fn call(

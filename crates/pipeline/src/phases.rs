@@ -6,12 +6,9 @@ use oriole_optimize::{
     passes::back_copy, passes::branch_opt, passes::constant_addends, passes::convert_mov_phi,
     passes::expand_sync, passes::general_optimize, passes::generate_mov_phi, passes::group_descriptors,
     passes::gvn_cse, passes::hoist_invariants, passes::keep_factors, passes::linear_replacement,
-    passes::literal_pool, passes::live_dead, passes::predication, passes::reassociate, passes::sink,
-    passes::strength_reduce, passes::uniform_atomics, passes::uniform_registers, passes::unroll,
-    passes::vector_loads,
     passes::literal_pool, passes::live_dead, passes::local_registers, passes::predication,
     passes::reassociate, passes::sink, passes::strength_reduce, passes::uniform_atomics,
-    passes::uniform_registers, passes::vector_loads,
+    passes::uniform_registers, passes::unroll, passes::vector_loads,
 };
 use oriole_options::{Optimization, PassOptions};
 use oriole_ori::{Form, Pass};
