@@ -97,8 +97,53 @@ b3:
     );
 }
 
-const STAYS: [(&str, &str); 7] = [
-    ("an index", "  r3 = IADD3 r1, r0, RZ ; 2\n  r4 = LDL [r3] mem(local r) ; 2\n"),
+#[test]
+fn loads_at_computed_addresses_compare() {
+    check(
+        "kernel
+  symbol s0 local(0) \"a\"
+  local l0 size=12 align=4
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = FrameAddress low(s0) ; 1
+  STL [r1], r0 mem(local w) ; 1
+  STL [r1+0x4], RZ mem(local w) ; 1
+  r2 = IADD3 r0, r0, RZ ; 2
+  r3 = IADD3 r1, r2, RZ ; 2
+  r4 = IADD3 r3, 0x4, RZ ; 2
+  r5 = LDL [r4+0x4] mem(local r) ; 3
+  STG.E [{r0 r0}], r5 mem(global w) ; 4
+  EXIT ; 5
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+              local l0 size=0 align=1
+            b0:
+              r15 = Undefined ; 0
+              r0 = S2R %(SR_TID.X) ; 0
+              r1 = FrameAddress low(s0) ; 1
+              r6 = Copy r0 ; 1
+              r7 = Copy RZ ; 1
+              r2 = IADD3 r0, r0, RZ ; 2
+              r3 = IADD3 r1, r2, RZ ; 2
+              r4 = IADD3 r3, 0x4, RZ ; 2
+              r9 = FrameAddress low(s0) ; 3
+              r10 = IADD3 r4, 0x4, -r9 ; 3
+              p11, PT = ISETP.AND.EQ.U32 r10, 0x4, PT ; 3
+              r12 = SEL r7, r6, p11 ; 3
+              p13, PT = ISETP.AND.EQ.U32 r10, 0x8, PT ; 3
+              r14 = SEL r15, r12, p13 ; 3
+              r5 = Copy r14 ; 3
+              STG.E [{r0 r0}], r5 mem(global w) ; 4
+              EXIT ; 5
+        "#]],
+    );
+}
+
+const STAYS: [(&str, &str); 9] = [
+    ("a store at an index", "  r3 = IADD3 r1, r0, RZ ; 2\n  STL [r3], r0 mem(local w) ; 2\n"),
+    ("a difference", "  r3 = IADD3 r0, -r1, RZ ; 2\n  r4 = LDL [r3] mem(local r) ; 2\n"),
+    ("a byte at an index", "  r3 = IADD3 r1, r0, RZ ; 2\n  r4 = LDL.U8 [r3] mem(local r) ; 2\n"),
     ("the address as a word", "  STG.E [{r0 r0}], r1 mem(global w) ; 2\n"),
     ("the address stored in itself", "  STL [r1], r1 mem(local w) ; 2\n"),
     ("an unaligned word", "  STL [r1+0x2], r0 mem(local w) ; 2\n"),

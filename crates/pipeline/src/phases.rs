@@ -199,7 +199,7 @@ pub static PHASES: [Phase; 159] = [
     row(29, "GeneralOptimize", SsaEarly, 1, Work::Pass(&general_optimize::PASS), "The bundle again."),
     row(30, "DoSwitchOptSecond", SsaEarly, 1, NotYet, "Shapes of switches."),
     row(31, "OriLinearReplacement", SsaEarly, 1, Work::Pass(&linear_replacement::PASS), "Affine chains become IADD3, IMAD, LEA; contraction to FFMA."),
-    row(32, "CompactLocalMemory", SsaEarly, 1, Work::Pass(&local_registers::PASS), "Local variables that are accessed at known offsets only move to registers."),
+    row(32, "CompactLocalMemory", SsaEarly, 1, Work::Pass(&local_registers::PASS), "Local variables move to registers if they are stored to at known offsets only, and loads at others are cheap comparisons."),
     row(33, "OriPerformLiveDeadSecond", SsaMid, 0, Work::Pass(&live_dead::UNOPTIMIZED), "Liveness and dead code at level 0, but for what debuggers read; above it OriLinearReplacement does that."),
     row(34, "ExtractShaderConstsFirst", SsaMid, 1, NotYet, "Values that are computed once move to the constant bank."),
     row(35, "OriHoistInvariantsEarly", SsaMid, 1, Work::Pass(&hoist_invariants::PASS), "Loop-invariant code motion."),
