@@ -66,6 +66,8 @@ pub(crate) struct Row {
     pub marks_entries: bool,
     /// ptxas emits a dummy instruction before each barrier of the block.
     pub pauses_before_barriers: bool,
+    /// A load from global memory has read its address before a later one writes its result.
+    pub loads_read_in_order: bool,
     /// Wide multiply-adds read an addend pair from a constant bank; otherwise the pair is loaded first.
     pub adds_long_constants: bool,
     /// f64 operations read pairs of words from a constant bank.
@@ -102,6 +104,7 @@ const TURING_FAMILY: Row = Row {
     loads_before_signals: 0,
     marks_entries: false,
     pauses_before_barriers: false,
+    loads_read_in_order: false,
     adds_long_constants: true,
     reads_long_constants: true,
     counts_in_shared_memory: false,
@@ -138,6 +141,7 @@ const HOPPER_FAMILY: Row = Row {
     short_addresses: false,
     matrix: WHOLE_STEPS,
     loads_before_copies: 3,
+    loads_read_in_order: true,
     adds_long_constants: false,
     counts_in_shared_memory: true,
     driver_keeps_from_32: true,

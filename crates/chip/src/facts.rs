@@ -70,6 +70,12 @@ impl Chip {
         self.row().marks_entries
     }
 
+    /// True if a load from global memory may overwrite the address of an earlier one without waiting for it, as in ptxas
+    /// code.
+    pub const fn loads_read_in_order(self) -> bool {
+        self.row().loads_read_in_order
+    }
+
     /// True if ptxas emits a dummy instruction before each barrier of the block.
     pub const fn pauses_before_barriers(self) -> bool {
         self.row().pauses_before_barriers

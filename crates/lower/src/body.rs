@@ -70,8 +70,10 @@ fn apply_directives(cx: &mut Lower<'_>) {
     // It matters where the occupancy is known.
     let counted = cx.body.variables.values().filter(|it| threads.is_some() && it.space == Space::Shared);
     let shared: u64 = counted.map(|variable| variable.size).fold(0, u64::saturating_add);
+    let states = limits::states_registers(cx.body);
     let function = cx.b.function_mut();
     function.register_limit = limit;
+    function.states_registers = states;
     function.block_threads = threads;
     function.shared_bytes = u32::try_from(shared).unwrap_or(u32::MAX);
     function.parameter_bytes = bytes as u32;

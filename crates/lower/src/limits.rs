@@ -62,6 +62,13 @@ pub fn register_cap(body: &Body, chip: Chip) -> Option<u16> {
     stated.into_iter().chain(fit).min().map(|limit| limit.min(most) as u16)
 }
 
+/// True if the source asks for a register count itself, and not only bounds the threads of a block. Without such a
+/// bound a count of blocks means nothing.
+pub fn states_registers(body: &Body) -> bool {
+    let directives = &body.directives;
+    directives.maxnreg.is_some() || directives.minnctapersm.is_some() && directives.block_threads().is_some()
+}
+
 /// The largest register request in the kernel, if it changes the count.
 fn most_asked(body: &Body) -> Option<u16> {
     let counts = body.statements.iter().filter_map(|statement| match statement {

@@ -78,6 +78,8 @@ pub struct OrderOptions {
     pub rematerialize: bool,
     /// Registers are reduced where an SM then holds one more block.
     pub occupancy: bool,
+    /// Registers are free up to a count with which an SM holds as many warps as it can.
+    pub budgeted: bool,
     /// No more general registers than this.
     pub limit: Option<u16>,
 }
@@ -100,6 +102,9 @@ pub struct FinishOptions {
     pub reorder: bool,
     /// In blocks with MMAs, loads and copies are placed between the MMAs.
     pub between_products: bool,
+    /// Of results that a unit completes in order and that one instruction waits for, the last one has a scoreboard; loads
+    /// do not wait until earlier ones have read their addresses, where the chip lets them.
+    pub in_order: bool,
     /// Flags of the operand cache are set.
     pub reuse: bool,
     /// Longest stall, cycles.
@@ -137,6 +142,8 @@ pub struct AllocateOptions {
     pub limit: Option<u16>,
     /// Limit for functions that others call, instead of that.
     pub function_limit: Option<u16>,
+    /// Fewer registers than this are worth nothing.
+    pub enough: Option<u16>,
     /// Verify the result; builds with debug assertions always do.
     pub check: bool,
     /// The caller rejects results that need the frame: no effort is made to improve them.
@@ -175,6 +182,7 @@ impl Options {
             between_products: !self.bool(KnobId::NoBetweenProducts),
             rematerialize: !self.bool(KnobId::NoRemat),
             occupancy: !self.bool(KnobId::NoOccupancy),
+            budgeted: !self.bool(KnobId::NoRegisterBudget),
             limit: self.register_limit(),
         }
     }
@@ -192,6 +200,7 @@ impl Options {
             serial: self.level == 0 || self.bool(KnobId::SerialDeps),
             reorder: self.level > 0 && !self.bool(KnobId::NoSched) && !self.bool(KnobId::NoLateSched),
             between_products: !self.bool(KnobId::NoBetweenProducts),
+            in_order: !self.bool(KnobId::NoInOrder),
             reuse: self.level > 0 && !self.bool(KnobId::NoReuse),
             stall_cap: self.number(KnobId::StallCap) as u8,
         }
@@ -218,6 +227,7 @@ impl Options {
             thread_branches: self.level > 0 && !self.bool(KnobId::NoThreadBranches),
             limit: self.register_limit(),
             function_limit: self.count(KnobId::FuncMaxrregcount),
+            enough: None,
             check: self.bool(KnobId::CheckRegisters),
             frameless: false,
         }

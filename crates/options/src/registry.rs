@@ -178,9 +178,13 @@ knobs! {
         "Do not interleave loads and copies with matrix multiply instructions.");
     NoOccupancy = switch("no-occupancy", &[Reader::Order],
         "Do not reduce register use to fit one more block on an SM.");
+    NoRegisterBudget = switch("no-register-budget", &[Reader::Order],
+        "Weigh every register against time, even where fewer bring no more warps onto an SM.");
     NoRemat = switch("no-remat", &[Reader::Order], "Disable rematerialization.");
     NoLateSched = switch("no-late-sched", &[Reader::Finish],
         "Disable instruction scheduling after register allocation.");
+    NoInOrder = switch("no-in-order", &[Reader::Finish],
+        "Set a scoreboard for each result, even in units that complete in order, and wait until loads have read their addresses.");
     NoReuse = switch("no-reuse", &[Reader::Finish], "Set no operand reuse flags.");
     ScheduleMode = number("schedule-mode", 0..=2, 1, &[Reader::Order],
         "Ranking of the scheduler before register allocation: 0 register pressure, 1 latency, 2 batched loads.");

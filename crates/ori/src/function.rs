@@ -142,6 +142,9 @@ pub struct Function {
     /// Upper limit on the registers of a thread, if any: derived from `.maxntid`/`.reqntid`, `.minnctapersm` and
     /// `.maxnreg`.
     pub register_limit: Option<u16>,
+    /// The source asks for `register_limit` itself, by `.maxnreg`, or by a count of blocks with `.minnctapersm`: more
+    /// threads on an SM are not wanted.
+    pub states_registers: bool,
     /// The most threads that a block has (`.reqntid`, `.maxntid`), if the source says so.
     pub block_threads: Option<u32>,
     /// Bytes of the shared variables of a known size, which each block has; 0 where the threads of a block are not

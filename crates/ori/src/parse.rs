@@ -276,6 +276,7 @@ impl FunctionParser {
                     self.function.barriers = cursor.number_as()?;
                 }
                 ("separate", _) => self.function.is_separate = true,
+                ("stated", _) => self.function.states_registers = true,
                 ("library", _) => self.function.calls_library = true,
                 ("fixed_point", _) => self.function.at_fixed_point = true,
                 ("registers", _) => {

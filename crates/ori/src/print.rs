@@ -58,6 +58,9 @@ fn write_header(function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
     if let Some(limit) = function.register_limit {
         write!(f, " registers={limit}")?;
     }
+    if function.states_registers {
+        f.write_str(" stated")?;
+    }
     if let Some(threads) = function.block_threads {
         write!(f, " threads={threads}")?;
     }

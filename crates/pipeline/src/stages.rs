@@ -13,7 +13,7 @@ use oriole_options::{AllocateOptions, Optimization, OrderOptions};
 use oriole_ori::{Assignment, BlockId, Function, Instruction, MachineFunction};
 use oriole_ptx::Space;
 use oriole_regalloc::AllocateError;
-use oriole_schedule::{KnownBlocks, Throughput};
+use oriole_schedule::{KnownBlocks, Steps, Throughput};
 use std::rc::Rc;
 
 /// Tries to schedule a function for a number of registers, each for fewer by what the allocation lacked.
@@ -101,6 +101,12 @@ fn allocate_kept(function: Function, context: &Context) -> Result<Allocated, All
     Ok(if frame_accesses(&between) < frame_accesses(&beside) { between } else { beside })
 }
 
+/// True if a value has four words: allocation may then need more registers than the schedule.
+fn has_quads(function: &Function) -> bool {
+    let mut instructions = function.blocks.iter().flat_map(|block| &block.instructions);
+    instructions.any(|i| i.destinations.iter().any(|destination| destination.values.len() >= 4))
+}
+
 /// Schedules and allocates in one way. Facts about blocks are kept for scheduling `again` in another way.
 fn allocate_as(
     mut function: Function,
@@ -111,17 +117,28 @@ fn allocate_as(
     if !options.reorder {
         return allocate_ordered(function, context);
     }
-    let counts_blocks = options.occupancy && oriole_schedule::counts_blocks(&function);
+    let asks = options.budgeted && function.states_registers && !oriole_schedule::registers_decide(&function);
+    let counts_blocks = options.occupancy && !asks && oriole_schedule::counts_blocks(&function);
     let registers_decide = counts_blocks && oriole_schedule::registers_decide(&function);
     // It may be scheduled for fewer registers then.
-    let again = again || counts_blocks;
+    let steps = Steps::of(&function, &context.target.schedule(), options).filter(|_| has_quads(&function));
+    let again = again || counts_blocks || steps.is_some();
     let unordered = again.then(|| Rc::new(function.clone()));
     if let Some(unordered) = &unordered {
         known.start(unordered.clone());
     }
     let fits = order(&mut function, options, again.then_some(&mut *known), context);
     if fits && !counts_blocks {
-        return allocate_ordered(function, context);
+        let first = allocate_ordered(function, context)?;
+        let missed = steps.as_ref().and_then(|steps| steps.missed(first.assignment.general_registers));
+        let (Some(step), Some(unordered), 0) = (missed, unordered, first.assignment.spill_bytes) else {
+            return Ok(first);
+        };
+        // Quads left holes in the registers: a step was missed by a few.
+        let tables = context.target.schedule();
+        let throughput = Throughput::new(&tables, &unordered, step, known.time());
+        let fewer = allocate_within(&unordered, (&first, &throughput), step, options, known, context);
+        return Ok(fewer.unwrap_or(first));
     }
     let cycles = known.time();
     let ordered = (!fits || registers_decide).then(|| function.clone());
@@ -138,9 +155,12 @@ fn allocate_as(
     let (mut best, mut throughput) = (None, None);
     let tables = context.target.schedule();
     let registers = |allocated: &Allocated| allocated.assignment.general_registers;
-    while let Some(limit) =
-        oriole_schedule::step_below(&unordered, &tables, registers(best.as_ref().unwrap_or(&first)))
-    {
+    let below = |best: Option<&Allocated>| {
+        let now = registers(best.unwrap_or(&first));
+        let missed = || steps.as_ref().filter(|_| best.is_none()).and_then(|steps| steps.missed(now));
+        oriole_schedule::step_below(&unordered, &tables, now).or_else(missed)
+    };
+    while let Some(limit) = below(best.as_ref()) {
         let throughput = throughput.get_or_insert_with(|| {
             let ordered = ordered.as_ref().unwrap_or(&unordered);
             Throughput::new(&tables, ordered, first.assignment.general_registers, cycles)
@@ -188,7 +208,10 @@ fn allocate_ordered_within(
     // A function that does not fit into fewer registers is tried otherwise.
     let frameless = limit.is_some();
     let limit = limit.map(|limit| asked.map_or(limit, |asked| asked.min(limit))).or(asked);
-    let options = AllocateOptions { limit, frameless, ..context.settings.allocate };
+    let order = OrderOptions { limit, ..context.settings.order };
+    let steps = Steps::of(&function, &context.target.schedule(), &order);
+    let enough = steps.map(|steps| steps.first());
+    let options = AllocateOptions { limit, frameless, enough, ..context.settings.allocate };
     let (function, assignment) = oriole_regalloc::allocate(function, context.target.chip, &options)?;
     Ok(Allocated { function, assignment })
 }

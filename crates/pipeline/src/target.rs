@@ -115,6 +115,7 @@ impl Target {
             loads_before_signals: self.chip.loads_before_signals(),
             marks_entries: self.chip.marks_entries(),
             pauses_before_barriers: self.chip.pauses_before_barriers(),
+            loads_read_in_order: self.chip.loads_read_in_order(),
         }
     }
 

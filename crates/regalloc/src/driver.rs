@@ -250,7 +250,8 @@ fn general_within(mut work: Work, limits: &Limits, options: &AllocateOptions) ->
     }
     let given_up = options.frameless && work.stores + work.loads > 0;
     if let Some(before) = before.filter(|_| improved && !given_up) {
-        improve(&mut work, before, &inputs, floor);
+        let enough = nameable(options.enough.unwrap_or(0)).min(limits.all);
+        improve(&mut work, before, &inputs, [floor, enough]);
     }
     Ok(work)
 }

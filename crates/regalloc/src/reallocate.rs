@@ -74,12 +74,13 @@ fn depths(work: &Work, inputs: &ScanInputs) -> TiVec<BlockId, u32> {
     depths
 }
 
-/// Allocates again, with fewer registers but at least `floor`, then with LRU assignment. `before` is the function
+/// Allocates again, with fewer registers but at least `floor`, then with LRU assignment. Fewer than `enough` are worth
+/// nothing. `before` is the function
 /// without general registers that the inputs describe; `work` holds the first allocation, and then the best one.
-pub fn improve(work: &mut Work, before: Work, inputs: &ScanInputs, floor: u16) {
+pub fn improve(work: &mut Work, before: Work, inputs: &ScanInputs, [floor, enough]: [u16; 2]) {
     let first = Cost::of(work, inputs).and(FEWER_BUDGET);
     let mut highest = work.highest();
-    while highest > nameable(FEWEST).max(floor) {
+    while highest > nameable(FEWEST).max(floor).max(enough) {
         let limit = nameable((allocated(highest) - 1) / UNIT * UNIT).max(floor);
         // Above the limit, values are spilled, which was not requested. A function that already spills in the parts
         // that released registers may need no more spills.

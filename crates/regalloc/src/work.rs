@@ -84,6 +84,7 @@ impl Work {
                 parameter_bytes: function.parameter_bytes,
                 barriers: function.barriers,
                 register_limit: function.register_limit,
+                states_registers: function.states_registers,
                 block_threads: function.block_threads,
                 shared_bytes: function.shared_bytes,
                 at_fixed_point: function.at_fixed_point,

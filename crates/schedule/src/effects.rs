@@ -46,7 +46,10 @@ impl Finishing {
         let of_block = |block: &MachineBlock| {
             // One instruction may be added.
             let mut effects = Vec::with_capacity(block.instructions.len() + 1);
-            let of = |machine| Effects::new(tables.latency, tables.forms, machine);
+            let of = |machine| {
+                let effects = Effects::new(tables.latency, tables.forms, machine);
+                Effects { reads_in_order: effects.loads_global && tables.loads_read_in_order, ..effects }
+            };
             effects.extend(block.instructions.iter().map(of));
             effects
         };
@@ -75,6 +78,12 @@ pub struct Effects {
     pub reports: Reports,
     /// Everything pending must be complete: control goes to unknown code.
     pub drains: bool,
+    /// It loads from global memory.
+    pub loads_global: bool,
+    /// It is such a load on a chip where these read their addresses in order.
+    pub reads_in_order: bool,
+    /// It acts in all lanes that execute it.
+    pub is_always: bool,
     /// It loads from tensor memory.
     pub loads_tensor: bool,
     /// All loads from tensor memory must be complete.
@@ -107,6 +116,9 @@ impl Effects {
             writes: SmallVec::new(),
             reports: Reports::default(),
             drains: matches!(instruction.op, Op::CALL | Op::RET) || drops_map(instruction),
+            loads_global: instruction.op == Op::LDG,
+            reads_in_order: false,
+            is_always: instruction.guard.register == PT && !instruction.guard.negated,
             loads_tensor: instruction.op == Op::LDTM,
             // Waits for tensor loads, and fences, leave an instruction that nothing moves across.
             awaits_tensor: instruction.op == Op::NOP && machine.memory.is_some(),

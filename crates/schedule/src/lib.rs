@@ -7,11 +7,13 @@
 mod between_products;
 mod bottom_up;
 mod bounded;
+mod budget;
 mod copies;
 mod decoded;
 mod dense_ids;
 mod effects;
 mod graph;
+mod in_order;
 mod occupancy;
 mod post_ra;
 mod pre_ra;
@@ -32,6 +34,7 @@ mod words;
 mod workarounds;
 
 pub use between_products::has_matrix_blocks;
+pub use budget::Steps;
 pub use decoded::decoded;
 pub use effects::Finishing;
 pub use occupancy::{Throughput, counts_blocks, registers_decide, step_below};
@@ -69,6 +72,8 @@ pub struct Tables {
     pub marks_entries: bool,
     /// A dummy instruction precedes each barrier of the block.
     pub pauses_before_barriers: bool,
+    /// A load from global memory has read its address before a later one writes its result.
+    pub loads_read_in_order: bool,
 }
 
 impl Tables {
@@ -83,6 +88,7 @@ impl Tables {
             loads_before_signals: chip.loads_before_signals(),
             marks_entries: chip.marks_entries(),
             pauses_before_barriers: chip.pauses_before_barriers(),
+            loads_read_in_order: chip.loads_read_in_order(),
         })
     }
 }
@@ -152,7 +158,11 @@ pub fn control_words(
         serial::assign(&mut finishing, model, &nop);
         return Ok(finishing.function);
     }
-    scoreboards::assign(&mut finishing);
+    let rules = in_order::Rules {
+        silent: options.in_order,
+        loads_read: options.in_order && tables.loads_read_in_order,
+    };
+    scoreboards::assign(&mut finishing, rules);
     let cap = if options.stall_cap == 0 { words::LONGEST_STALL } else { options.stall_cap };
     stalls::assign(&mut finishing, model, &nop, cap);
     if options.reuse {

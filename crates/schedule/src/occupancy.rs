@@ -38,12 +38,21 @@ pub fn registers_decide(function: &Function) -> bool {
 /// True if the block size is known, and with it the occupancy. Where parts of the function have register counts of
 /// their own, these decide, and where the accumulators are in tensor memory, that does.
 pub fn counts_blocks(function: &Function) -> bool {
-    let instructions = || function.blocks.iter().flat_map(|block| &block.instructions);
-    let in_tensor_memory = |i: &Instruction| i.opcode == Opcode::Sass(Op::UTCATOMSWS);
-    function.block_threads.is_some() && !changes_registers(function) && !instructions().any(in_tensor_memory)
+    function.block_threads.is_some() && !changes_registers(function) && !is_in_tensor_memory(function)
 }
 
-fn multiplies_matrices(function: &Function) -> bool {
+/// True if matrices that it multiplies decide its registers or its occupancy.
+pub fn fills_with_accumulators(function: &Function) -> bool {
+    multiplies_matrices(function) || is_in_tensor_memory(function)
+}
+
+/// True if it has accumulators in tensor memory.
+fn is_in_tensor_memory(function: &Function) -> bool {
+    let mut instructions = function.blocks.iter().flat_map(|block| &block.instructions);
+    instructions.any(|i| i.opcode == Opcode::Sass(Op::UTCATOMSWS))
+}
+
+pub fn multiplies_matrices(function: &Function) -> bool {
     function.blocks.iter().flat_map(|block| &block.instructions).any(multiplies)
 }
 

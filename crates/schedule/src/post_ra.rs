@@ -173,7 +173,9 @@ fn register_edges(
         }
         for &(from, slot) in &uses.readers {
             let reader = &effects[from as usize];
-            let distance = if reader.reported_read(register) {
+            let distance = if reader.reads_in_order && e.reads_in_order {
+                1
+            } else if reader.reported_read(register) {
                 LATE_READ
             } else {
                 u32::from(model.war(reader.class, slot, e.class, part))

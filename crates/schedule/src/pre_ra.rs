@@ -19,6 +19,7 @@
 
 use crate::between_products::MatrixBlock;
 use crate::bounded::{Followed, Preference};
+use crate::budget::Steps;
 use crate::dense_ids::DenseIds;
 use crate::graph::{Graph, Node, Sides};
 use crate::post_ra::arrange;
@@ -60,6 +61,8 @@ const STEP: u32 = 4;
 const PRICE: u64 = 28;
 /// Registers that allocation mostly needs besides those of values: the stack pointer, and one for an even count.
 const BESIDE: u32 = 2;
+/// Loads in flight for which a step of the budget is taken.
+const LOADS: u32 = 4;
 /// The time of a block of threads is shared by all that an SM holds; it is counted in such parts.
 const SHARES: u64 = 1 << 16;
 
@@ -91,6 +94,8 @@ struct Prepared {
     lower: OnceCell<Rc<Low>>,
     /// The fastest known schedule.
     quick: Choice,
+    /// Loads in flight in it, once counted.
+    loads: OnceCell<u32>,
 }
 
 /// A schedule with few registers, and schedules that follow it.
@@ -305,7 +310,10 @@ pub fn order(
         Some(blocks @ 1..) if weighs_blocks => blocks,
         _ => 1,
     };
-    let mut chosen = choose(&mut candidates, options, &resident, &|_| u32::MAX);
+    let mut chosen = match Steps::of(function, tables, options) {
+        Some(steps) => fill(&mut candidates, &steps, &|candidate| budget.general[candidate.block]),
+        None => choose(&mut candidates, options, &resident, &|_| u32::MAX),
+    };
     let exceeds = |block: BlockId, choice: &Choice| choice.registers() > budget.general[block];
     let is_short = |candidates: &[Candidate], chosen: &[Choice]| {
         candidates.iter().zip(chosen).any(|(candidate, choice)| exceeds(candidate.block, choice))
@@ -405,6 +413,45 @@ fn choose(
     weigh(candidates, limit, [least, most], &cost)
 }
 
+/// Selects the fastest schedule of each block within the budget. Where a block needs more, or has too few loads in
+/// flight, the budget of all is the next step.
+fn fill(candidates: &mut [Candidate], steps: &Steps, limit: &dyn Fn(&Candidate) -> u32) -> Vec<Choice> {
+    let least = candidates.iter().map(|candidate| candidate.low.choice.registers()).max().unwrap_or(0);
+    let needed = u16::try_from(least + BESIDE).map_or(u16::MAX, |named| allocated(named.min(u8::MAX.into())));
+    let wanted: Vec<u32> = candidates.iter().map(|candidate| candidate.prepared.loads().min(LOADS)).collect();
+    let mut within = |step: u16| {
+        let general = u32::from(nameable(step)).saturating_sub(BESIDE);
+        let chosen: Vec<Choice> = candidates
+            .iter_mut()
+            .map(|candidate| {
+                let general = general.min(limit(candidate)).max(least);
+                candidate.within(general)
+            })
+            .collect();
+        let missing = candidates.iter().zip(&chosen).zip(&wanted).map(|((candidate, choice), &wanted)| {
+            if wanted < 2 {
+                0
+            } else {
+                wanted.saturating_sub(candidate.prepared.region.flight(&choice.order))
+            }
+        });
+        let missing: u32 = missing.sum();
+        (chosen, missing)
+    };
+    let mut step = steps.reached(needed.into());
+    let (mut best, mut missing) = within(step);
+    while missing > 0
+        && let Some(next) = steps.after(step)
+    {
+        let (chosen, still) = within(next);
+        if still >= missing {
+            break;
+        }
+        (best, missing, step) = (chosen, still, next);
+    }
+    best
+}
+
 /// Tries budgets from the least up to the most registers; returns the schedules of the cheapest one, by their time
 /// and the registers beyond the least.
 fn weigh(
@@ -501,7 +548,20 @@ impl Prepared {
             let order = top_down::order(&region, low.budget(u32::MAX));
             quick = quicker(Choice::new(&region, order), quick);
         }
-        Prepared { region, bound, source, low: Low::new(low), lower: OnceCell::new(), quick }
+        Prepared {
+            region,
+            bound,
+            source,
+            low: Low::new(low),
+            lower: OnceCell::new(),
+            quick,
+            loads: OnceCell::new(),
+        }
+    }
+
+    /// Loads from global memory in flight at once where registers do not matter.
+    fn loads(&self) -> u32 {
+        *self.loads.get_or_init(|| self.region.flight(&self.quick.order))
     }
 
     /// The one with fewer registers of two schedules.

@@ -28,6 +28,9 @@ pub struct Operands {
 /// A region with no more instructions than this is short.
 const SHORT: usize = 16;
 
+/// Results that take this many cycles come from global memory.
+const SLOW: u32 = 200;
+
 /// A block to be scheduled.
 pub struct Region {
     /// Dependencies and distances.
@@ -158,6 +161,30 @@ impl Region {
             peak.iter_mut().zip(here).for_each(|(p, c)| *p = (*p).max(c));
         }
         peak
+    }
+
+    /// The most loads from global memory whose results are awaited at once in a schedule.
+    pub fn flight(&self, order: &[u32]) -> u32 {
+        let is_slow = |&&(_, cycles): &&(u32, u32)| cycles >= SLOW;
+        // The loads that each instruction is the first to wait for.
+        let mut ends: Vec<u32> = vec![0; self.len()];
+        let mut place = vec![0; self.len()];
+        (0..).zip(order).for_each(|(at, &node)| place[node as usize] = at);
+        for &node in order {
+            let readers = self.graph.after(node).iter().filter(is_slow);
+            if let Some(&(first, _)) = readers.min_by_key(|&&(to, _)| place[to as usize]) {
+                ends[first as usize] += 1;
+            }
+        }
+        let (mut now, mut most) = (0u32, 0);
+        for &node in order {
+            now -= ends[node as usize];
+            let leaves = self.live_out_latency[node as usize] >= SLOW;
+            let is_read = self.graph.after(node).iter().any(|edge| is_slow(&edge));
+            now += u32::from(is_read);
+            most = most.max(now + u32::from(leaves && !is_read));
+        }
+        most
     }
 
     /// Lower bound of the cycles of a schedule: one for each instruction, and those of the longest path.

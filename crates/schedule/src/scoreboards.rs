@@ -8,9 +8,10 @@
 
 use crate::between_products::is_matrix_code;
 use crate::effects::{ALL_UNIFORM, Effects, Finishing, REGISTERS, Registers, early_target};
+use crate::in_order::{Covered, Rules};
 use oriole_latency::{SCOREBOARDS, counted_scoreboard};
 use oriole_ori::csr::Csr;
-use oriole_ori::{BlockId, MachineFunction};
+use oriole_ori::{BlockId, MachineFunction, MachineInstruction};
 use oriole_sass::Op;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
@@ -19,6 +20,8 @@ use typed_index_collections::{TiSlice, TiVec, ti_vec};
 struct Pending {
     results: [u8; REGISTERS],
     reads: [u8; REGISTERS],
+    /// The same for reads of addresses by loads from global memory, where later ones may overwrite these.
+    addresses: [u8; REGISTERS],
     /// Pending fences: the next instruction waits for them.
     fence: u8,
     /// Pending loads from tensor memory.
@@ -29,7 +32,8 @@ struct Pending {
 
 impl Pending {
     fn nothing() -> Pending {
-        Pending { results: [0; REGISTERS], reads: [0; REGISTERS], fence: 0, tensor: 0, all: 0 }
+        let none = [0; REGISTERS];
+        Pending { results: none, reads: none, addresses: none, fence: 0, tensor: 0, all: 0 }
     }
 
     /// These scoreboards are at zero.
@@ -38,6 +42,7 @@ impl Pending {
             self.all &= !mask;
             self.results.iter_mut().for_each(|m| *m &= !mask);
             self.reads.iter_mut().for_each(|m| *m &= !mask);
+            self.addresses.iter_mut().for_each(|m| *m &= !mask);
             self.fence &= !mask;
             self.tensor &= !mask;
         }
@@ -49,7 +54,12 @@ impl Pending {
         self.tensor |= other.tensor;
         self.all |= other.all;
         // One list after the other, so that the loop vectorizes.
-        for (mine, others) in [(&mut self.results, &other.results), (&mut self.reads, &other.reads)] {
+        let lists = [
+            (&mut self.results, &other.results),
+            (&mut self.reads, &other.reads),
+            (&mut self.addresses, &other.addresses),
+        ];
+        for (mine, others) in lists {
             for (a, b) in mine.iter_mut().zip(others) {
                 new |= b & !*a;
                 *a |= b;
@@ -69,6 +79,9 @@ impl Pending {
         }
         for &(r, _) in &effects.writes {
             mask |= self.results[usize::from(r)] | self.reads[usize::from(r)];
+            if !effects.loads_global {
+                mask |= self.addresses[usize::from(r)];
+            }
         }
         if effects.ends {
             mask |= ALL_UNIFORM.fold(0, |mask, r| mask | self.reads[usize::from(r)]);
@@ -76,12 +89,18 @@ impl Pending {
         if effects.drains { mask | self.all } else { mask }
     }
 
-    fn issue(&mut self, effects: &Effects, write: Option<u8>, read: Option<u8>) {
+    fn issue(&mut self, effects: &Effects, write: Option<u8>, read: Option<u8>, rules: Rules) {
+        let is_load = effects.loads_global && rules.loads_read;
+        if is_load && effects.is_always && write.is_some() {
+            // When its result is there, earlier loads have read their addresses.
+            effects.writes.iter().for_each(|&(r, _)| self.addresses[usize::from(r)] = 0);
+        }
         // Without a scoreboard of their own the sources are known to be read when the result is there.
         if let Some(n) = read.or(write) {
+            let reads = if is_load { &mut self.addresses } else { &mut self.reads };
             for &(r, _) in &effects.reads {
                 if effects.reported_read(r) {
-                    self.reads[usize::from(r)] |= 1 << n;
+                    reads[usize::from(r)] |= 1 << n;
                     self.all |= 1 << n;
                 }
             }
@@ -152,7 +171,7 @@ fn usable(function: &MachineFunction) -> u8 {
 }
 
 /// Fills in scoreboards and waits of all instructions.
-pub fn assign(finishing: &mut Finishing) {
+pub fn assign(finishing: &mut Finishing, rules: Rules) {
     let Finishing { function, effects, order } = finishing;
     join_halves(function, effects);
     let usable = usable(function);
@@ -162,10 +181,12 @@ pub fn assign(finishing: &mut Finishing) {
         *first = Entry::Quiet;
     }
     let mut state = Pending::nothing();
+    let mut covered: TiVec<BlockId, Covered> = ti_vec![Covered::default(); function.blocks.len()];
     // Assignment, with the waits known so far: back edges come later and cannot change it.
     for &block in &*order {
         entry[block].load(&mut state);
-        choose(function, block, &effects[block], &mut state, usable, &touched[block], &written[block]);
+        let ends = (&touched[block], &written[block]);
+        covered[block] = choose(function, block, &effects[block], &mut state, usable, ends, rules);
         for &successor in &function.blocks[block].successors {
             entry[successor].join(&state);
         }
@@ -185,11 +206,14 @@ pub fn assign(finishing: &mut Finishing) {
             }
         };
         let instructions = &mut function.blocks[at].instructions;
-        for (index, effects) in effects[at].iter().enumerate() {
+        for (index, own) in effects[at].iter().enumerate() {
             let control = &mut instructions[index].instruction.control;
-            control.wait_mask = state.wanted(effects);
+            control.wait_mask = state.wanted(own);
             state.clear(control.wait_mask);
-            state.issue(effects, control.write_barrier, control.read_barrier);
+            state.issue(own, control.write_barrier, control.read_barrier, rules);
+            for before in covered[at].by(index) {
+                state.issue(&effects[at][before], control.write_barrier, None, rules);
+            }
             if let Some(target) = early_target(instructions, index) {
                 join(target, &state);
             }
@@ -283,12 +307,18 @@ const NEVER: u32 = u32::MAX;
 
 /// For each instruction the first that waits for its results, and the first that waits for its sources to be read, each
 /// only where it must report that by a scoreboard.
-fn waiters(effects: &[Effects], touched: &Registers, written: &Registers) -> Vec<(u32, u32)> {
+fn waiters(
+    effects: &[Effects],
+    (touched, written): (&Registers, &Registers),
+    rules: Rules,
+) -> Vec<(u32, u32)> {
     let at_end = |set: &Registers| -> Vec<u32> {
         (0..REGISTERS as u16).map(|r| if set.contains(r) { BEHIND } else { NEVER }).collect()
     };
     let mut next_touch = at_end(touched);
     let mut next_write = at_end(written);
+    // The same for the addresses of loads, which later loads may overwrite.
+    let mut next_other = if rules.loads_read { next_write.clone() } else { Vec::new() };
     let mut waiters = vec![(NEVER, NEVER); effects.len()];
     for (index, e) in effects.iter().enumerate().rev() {
         let position = index as u32;
@@ -298,14 +328,17 @@ fn waiters(effects: &[Effects], touched: &Registers, written: &Registers) -> Vec
         if e.drains {
             next_touch.fill(position);
             next_write.fill(position);
+            next_other.fill(position);
         }
         let first_touch = e.writes.iter().map(|&(r, _)| next_touch[usize::from(r)]).min().unwrap_or(NEVER);
         let own = |r: u16| e.writes.iter().any(|&(w, _)| w == r);
+        let is_load = e.loads_global && rules.loads_read;
+        let overwriters = if is_load { &next_other } else { &next_write };
         let first_write = e
             .reads
             .iter()
             .filter(|&&(r, _)| e.reported_read(r) && !own(r))
-            .map(|&(r, _)| next_write[usize::from(r)])
+            .map(|&(r, _)| overwriters[usize::from(r)])
             .min()
             .unwrap_or(NEVER);
         let write = if e.reports.write { first_touch } else { NEVER };
@@ -322,6 +355,10 @@ fn waiters(effects: &[Effects], touched: &Registers, written: &Registers) -> Vec
         for &(r, _) in &e.writes {
             next_touch[usize::from(r)] = position;
             next_write[usize::from(r)] = position;
+            // The result of a load that is certainly executed is waited for, and covers addresses read before it.
+            if rules.loads_read && (!is_load || e.is_always) {
+                next_other[usize::from(r)] = if is_load { NEVER } else { position };
+            }
         }
         for &(r, _) in &e.reads {
             next_touch[usize::from(r)] = position;
@@ -335,6 +372,9 @@ const SLOW: u16 = 200;
 
 /// Scoreboards left free for shared-memory fragments if there are loads from global memory.
 const LEFT_FOR_FRAGMENTS: usize = 2;
+
+/// The first scoreboard for global loads where others have short latencies; ptxas does the same.
+const FIRST_FOR_LOADS: u8 = 2;
 
 /// Assigned scoreboards: position and purpose of the last set.
 #[derive(Default)]
@@ -350,9 +390,31 @@ struct Numbering {
     /// Results leave one scoreboard to reads: a register read completes soon, and a wait for it would otherwise wait
     /// for a result.
     leaves_one: bool,
+    /// Global loads that one instruction waits for share a scoreboard.
+    joins_loads: bool,
+    /// Global loads leave the first scoreboards to operations of short latency.
+    leaves_first: bool,
+    /// The first instruction that waits for the last result.
+    waiter: [u32; SCOREBOARDS as usize],
 }
 
 impl Numbering {
+    /// The scoreboard for the result of a global load that `waiter` waits for first, if such loads have their own.
+    fn take_for_load(&mut self, index: usize, state: &Pending, waiter: u32) -> Option<u8> {
+        let usable = |n: &u8| self.usable >> n & 1 != 0;
+        let pending = |n: &u8| state.all >> n & 1 != 0 && self.slow[usize::from(*n)];
+        let is_joined = |n: &u8| pending(n) && self.waiter[usize::from(*n)] == waiter;
+        let joined =
+            (0..SCOREBOARDS).filter(usable).find(|n| self.joins_loads && waiter < BEHIND && is_joined(n));
+        let own = || (FIRST_FOR_LOADS..SCOREBOARDS).filter(usable).filter(|_| self.leaves_first);
+        let free = own().find(|n| state.all >> n & 1 == 0);
+        let last = own().filter(pending).max_by_key(|&n| self.set_at[usize::from(n)]);
+        let number = joined.or(free).or(last)?;
+        let at = usize::from(number);
+        (self.set_at[at], self.for_reads[at], self.slow[at]) = (index as u32 + 1, false, true);
+        Some(number)
+    }
+
     /// The scoreboard for an instruction: the lowest free one; with none free, the one set last for the same purpose,
     /// because operations issued together mostly complete together.
     fn take(&mut self, index: usize, state: &Pending, reads: bool, slow: bool, other: Option<u8>) -> u8 {
@@ -394,9 +456,9 @@ fn choose(
     effects: &[Effects],
     state: &mut Pending,
     usable: u8,
-    touched: &Registers,
-    written: &Registers,
-) {
+    ends: (&Registers, &Registers),
+    rules: Rules,
+) -> Covered {
     let asks = |e: &Effects| e.reports.write || e.reports.read || e.reports.fence;
     let own = |op: Op| counted_scoreboard(op).is_some();
     let instructions = &mut function.blocks[block].instructions;
@@ -407,14 +469,31 @@ fn choose(
             machine.instruction.control.read_barrier = None;
             state.clear(state.wanted(e));
         }
-        return;
+        return Covered::default();
     }
-    let waiters = waiters(effects, touched, written);
+    let mut waiters = waiters(effects, ends, rules);
+    let covered = if rules.silent {
+        Covered::find(instructions, effects, &mut waiters, BEHIND)
+    } else {
+        Covered::default()
+    };
     let keeps_apart = is_matrix_code(instructions);
     let leaves_one = waiters.iter().any(|&(_, read)| read != NEVER);
-    let mut numbers = Numbering { usable, keeps_apart, leaves_one, ..Numbering::default() };
+    let is_slow = |machine: &MachineInstruction| machine.instruction.op.info().estimate >= SLOW;
+    let is_short = |(machine, &(write, read)): (&MachineInstruction, &(u32, u32))| {
+        read < NEVER || write < NEVER && !is_slow(machine)
+    };
+    let leaves_first = rules.silent && !keeps_apart && instructions.iter().zip(&waiters).any(is_short);
+    let mut numbers = Numbering {
+        usable,
+        keeps_apart,
+        leaves_one,
+        leaves_first,
+        joins_loads: rules.silent && !keeps_apart,
+        ..Numbering::default()
+    };
     for (index, (machine, e)) in instructions.iter_mut().zip(effects).enumerate() {
-        let slow = machine.instruction.op.info().estimate >= SLOW;
+        let slow = is_slow(machine);
         let control = &mut machine.instruction.control;
         control.write_barrier = None;
         control.read_barrier = None;
@@ -425,7 +504,10 @@ fn choose(
             _ => {
                 let (write, read) = waiters[index];
                 if write != NEVER {
-                    control.write_barrier = Some(numbers.take(index, state, false, slow, None));
+                    let own = if slow { numbers.take_for_load(index, state, write) } else { None };
+                    let number = own.unwrap_or_else(|| numbers.take(index, state, false, slow, None));
+                    numbers.waiter[usize::from(number)] = write;
+                    control.write_barrier = Some(number);
                 }
                 if read != NEVER {
                     control.read_barrier =
@@ -433,6 +515,10 @@ fn choose(
                 }
             }
         }
-        state.issue(e, control.write_barrier, control.read_barrier);
+        state.issue(e, control.write_barrier, control.read_barrier, rules);
+        for before in covered.by(index) {
+            state.issue(&effects[before], control.write_barrier, None, rules);
+        }
     }
+    covered
 }
