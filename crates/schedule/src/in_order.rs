@@ -8,7 +8,7 @@ use crate::effects::{Effects, early_target};
 use oriole_ori::MachineInstruction;
 use oriole_sass::{Effect, Op};
 
-/// What the chip and the options allow.
+/// Permissions of the chip and the options.
 #[derive(Clone, Copy)]
 pub struct Rules {
     /// One scoreboard suffices for results that arrive in order and are waited for together.

@@ -208,7 +208,7 @@ fn a_jump_between_two_of_a_unit() {
     );
 }
 
-/// A load writes the address of an earlier one without waiting for it; other instructions wait, behind a guarded load,
+/// A load writes the address of an earlier one without waiting for it; other instructions wait, after a guarded load,
 /// too.
 #[test]
 fn a_load_over_an_address() {
