@@ -13,6 +13,8 @@ pub(crate) struct Barrier {
     pub voted: Vec<u32>,
     /// The operation of the predicate result.
     pub reduction: Reduction,
+    /// How often it was completed.
+    pub generation: u32,
 }
 
 /// The reduction of the predicates of a barrier's threads.
@@ -52,6 +54,8 @@ pub(crate) struct Block {
     pub local_size: u32,
     /// Barriers.
     pub barriers: [Barrier; 16],
+    /// The last arrival: the barrier, and how often it had been completed.
+    pub arrival: Option<(u8, u32)>,
 }
 
 impl Block {
@@ -77,6 +81,7 @@ impl Block {
     pub(crate) fn arrive(&mut self, arrival: Arrival) {
         let warps = self.warps.len();
         let state = &mut self.barriers[arrival.barrier];
+        self.arrival = Some((arrival.barrier as u8, state.generation));
         state.arrived.resize(warps, 0);
         state.voted.resize(warps, 0);
         state.arrived[arrival.warp] |= arrival.lanes;
@@ -126,7 +131,8 @@ impl Block {
                 warp.merge();
             }
         }
-        self.barriers[barrier] = Barrier::default();
+        let generation = self.barriers[barrier].generation.wrapping_add(1);
+        self.barriers[barrier] = Barrier { generation, ..Barrier::default() };
         true
     }
 }

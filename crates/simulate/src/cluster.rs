@@ -2,6 +2,7 @@
 
 use crate::block::Block;
 use crate::launch::Fault;
+use crate::observer::Log;
 use crate::transfers::Transfers;
 use crate::warp::{Polls, Wait, bits};
 use oriole_machine_model::tensor_memory::TensorMemory;
@@ -29,6 +30,8 @@ pub(crate) struct Cluster {
     pub transfers: Transfers,
     /// Indices of the clusters that have not started and have not been cancelled.
     pub waiting: std::ops::Range<u64>,
+    /// Signals of asynchronous operations, for an observer.
+    pub log: Option<Log>,
 }
 
 /// True if the execution of the instruction is visible to other threads.

@@ -9,12 +9,14 @@ use crate::constants::{CODE_BASE, Setup, fill, place_variables, relocated_code};
 use crate::execute::bulk::first_block;
 use crate::execute::control::outside;
 use crate::execute::driver::{self, FREE_UNIFORM, RETURN_ADDRESS};
+use crate::execute::observe::Watched;
 use crate::execute::tensor_memory::prepare_for_pairs;
 use crate::execute::{Context, LaunchContext, Next, execute, guarded};
 use crate::launch::{Error, Fault, Hazard, HazardKind, Launch, Outcome};
 use crate::launch_limits::{cluster_shape, fits, local_bytes};
 use crate::lint::chip_of;
 use crate::memory::Global;
+use crate::observer::{Log, Observer, described};
 use crate::partings::{acts_together, asks_who_is_there};
 use crate::program::Program;
 use crate::timing::{Timing, advance};
@@ -35,8 +37,21 @@ const DRIVER_CYCLES: u64 = 500;
 
 /// Runs a kernel of a cubin. Faults are in the outcome, with all buffers at that moment.
 pub fn run(cubin: &Cubin, launch: &Launch) -> Outcome {
+    run_with(cubin, launch, None)
+}
+
+/// Runs a kernel of a cubin as [`run`] does, and shows an observer each instruction.
+pub fn run_observed(cubin: &Cubin, launch: &Launch, observer: &mut dyn Observer) -> Outcome {
+    run_with(cubin, launch, Some(observer))
+}
+
+fn run_with<'a>(cubin: &'a Cubin, launch: &'a Launch, observer: Option<&'a mut dyn Observer>) -> Outcome {
     match Machine::new(cubin, launch) {
         Ok(mut machine) => {
+            if let Some(observer) = observer {
+                observer.code(described(&machine.program));
+                machine.observer = Some(observer);
+            }
             let error = machine.run_grid().err();
             machine.finish(error)
         }
@@ -66,6 +81,7 @@ struct Machine<'a> {
     cycles: u64,
     hazards: Vec<Hazard>,
     seen: Seen,
+    observer: Option<&'a mut dyn Observer>,
 }
 
 impl<'a> Machine<'a> {
@@ -122,6 +138,7 @@ impl<'a> Machine<'a> {
             cycles: 0,
             hazards: Vec::new(),
             seen: BTreeSet::new(),
+            observer: None,
         })
     }
 
@@ -170,6 +187,7 @@ impl<'a> Machine<'a> {
             local: vec![Vec::new(); warps.len() * 32],
             local_size: self.local_size,
             barriers: Default::default(),
+            arrival: None,
             warps,
         };
         Running { timing, block, schedulers: [0; 4] }
@@ -192,6 +210,7 @@ impl<'a> Machine<'a> {
             events: 0,
             transfers: Transfers::new(self.has_copies(), running.len(), running[0].block.warps.len()),
             waiting: waiting.clone(),
+            log: self.observer.is_some().then(Log::default),
         };
         if self.takes_columns_of_pairs() {
             let blocks = cluster.shared.iter_mut().enumerate();
@@ -356,7 +375,12 @@ impl<'a> Machine<'a> {
             fault_lane: None,
             asked: Cell::default(),
         };
+        let observer = self.observer.as_deref_mut();
+        let watched = observer.and_then(|observer| Watched::begin(observer, &context));
         let next = execute(&mut context);
+        if let Some(watched) = watched {
+            watched.end(&mut context);
+        }
         if step.instruction.op == Op::BRA && active != 0 {
             timing.tracker.jump(self.model, step.instruction.control.stall);
         }

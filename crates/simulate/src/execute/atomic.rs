@@ -69,6 +69,11 @@ fn kind(context: &Context) -> Result<Kind, Fault> {
     })
 }
 
+/// Bytes of the data of a lane, where they are known.
+pub(super) fn bytes(context: &Context) -> Option<u32> {
+    kind(context).ok().map(Kind::bytes)
+}
+
 /// The new value of a memory word, from the old one and the operand.
 pub(super) fn combine(context: &Context, kind: Kind, old: u128, data: u128) -> Result<u128, Fault> {
     match kind {

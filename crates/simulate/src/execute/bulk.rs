@@ -162,6 +162,9 @@ fn copy(context: &mut Context) -> Result<(), Fault> {
 
 /// Records that a copy reads shared memory; `grouped` says that a group signals its completion.
 fn reads(context: &mut Context, address: u64, size: u32, grouped: bool) {
+    if let Some(log) = &mut context.cluster.log {
+        log.moved += u64::from(size);
+    }
     let (pc, who) = (context.pc, context.who());
     context.cluster.transfers.read(shared_bytes(address, size), pc, who, grouped);
 }

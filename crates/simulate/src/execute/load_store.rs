@@ -49,7 +49,7 @@ impl Space {
 pub(super) const SHARED_ADDRESS_MASK: u64 = (1 << SHARED_BITS) - 1;
 
 /// Bytes and sign of the data.
-fn data_type(context: &Context) -> (u32, bool) {
+pub(super) fn data_type(context: &Context) -> (u32, bool) {
     // Rows: modifier, bytes, sign extension.
     const ROWS: [(Mod, u32, bool); 6] = [
         (Mod::U8, 1, false),
@@ -110,7 +110,7 @@ pub(super) fn addresses(context: &Context, index: usize, space: Space) -> Result
 }
 
 /// The memory of a generic address and the address in it.
-fn resolve(space: Space, address: u64) -> (Space, u64) {
+pub(super) fn resolve(space: Space, address: u64) -> (Space, u64) {
     if space != Space::Generic {
         return (space, address);
     }

@@ -18,6 +18,7 @@ mod load_store;
 mod matrix;
 mod matrix_steps;
 mod narrow;
+pub(crate) mod observe;
 mod special;
 mod surface;
 mod synchronize;

@@ -20,6 +20,9 @@ impl Context<'_> {
         let before = barrier_object::change(memory, offset, change)?;
         let over = barrier_object::parity(before) != self.parity(address)?;
         let who = (change.arrivals != 0).then(|| self.who());
+        if let Some(log) = &mut self.cluster.log {
+            log.signals.push(address);
+        }
         self.cluster.transfers.change_object(address, who, over);
         Ok(before)
     }
@@ -32,6 +35,9 @@ impl Context<'_> {
 
     /// Completes transaction bytes of the mbarrier at an address.
     pub(super) fn complete_transfer(&mut self, address: u64, bytes: u32) -> Result<(), Fault> {
+        if let Some(log) = &mut self.cluster.log {
+            log.moved += u64::from(bytes);
+        }
         self.change_object(address, Change::complete(bytes)).map(drop)
     }
 }
@@ -66,6 +72,9 @@ fn check_phase(context: &mut Context) -> Result<(), Fault> {
         if ended {
             let (who, parity) = (context.who(), states[lane] >> 31 != 0);
             context.cluster.transfers.phase_over((places[lane], parity), who);
+            if let Some(log) = &mut context.cluster.log {
+                log.passed.push(places[lane]);
+            }
         }
         Ok(())
     })?;
