@@ -83,6 +83,8 @@ pub enum Command {
     Watch(Watch),
     /// Run launch records on the PTX interpreter or the SASS simulator.
     Run(Run),
+    /// Estimate the time that launch records take on a GPU.
+    Time(Time),
     /// Write an HTML page: PTX, Ori and SASS side by side, with live registers, timing and control flow.
     View(View),
     /// Compare the code of two cubins, or of PTX compiled in two ways.
@@ -254,6 +256,37 @@ pub struct Run {
     #[arg(long)]
     pub check: bool,
     /// Maximum number of instructions per launch: warp instructions in the simulator, thread instructions in the interpreter.
+    #[arg(long, value_name = "COUNT")]
+    pub step_limit: Option<u64>,
+    /// Print one JSON result per line on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `oriole time`
+#[derive(Args, Debug)]
+pub struct Time {
+    /// Launch records: one JSON object, or one per line.
+    pub launches: PathBuf,
+    /// Target and options of the compile.
+    #[command(flatten)]
+    pub target: Target,
+    /// Take this cubin instead of compiling the PTX.
+    #[arg(long)]
+    pub cubin: Option<PathBuf>,
+    /// Also estimate the code of this cubin, and print the ratio.
+    #[arg(long, value_name = "CUBIN")]
+    pub against: Option<PathBuf>,
+    /// Blocks of the grid, if not those of the record: blocks like those follow each other.
+    #[arg(long, value_name = "COUNT")]
+    pub blocks: Option<u64>,
+    /// Begin with no data in L2 [default: it is there, if it fits].
+    #[arg(long)]
+    pub cold: bool,
+    /// Instructions to show, those before which warps wait longest.
+    #[arg(long, value_name = "COUNT", default_value_t = 3)]
+    pub lines: usize,
+    /// Maximum number of warp instructions per launch.
     #[arg(long, value_name = "COUNT")]
     pub step_limit: Option<u64>,
     /// Print one JSON result per line on standard output.

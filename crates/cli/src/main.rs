@@ -20,6 +20,7 @@ mod render;
 mod run;
 mod session;
 mod tensor_map;
+mod time;
 mod trace;
 mod view;
 mod watch;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => compile::check(arguments),
         Command::Watch(arguments) => watch::watch(arguments),
         Command::Run(arguments) => run::run(arguments),
+        Command::Time(arguments) => time::time(arguments),
         Command::View(arguments) => view::view(arguments),
         Command::Diff(arguments) => diff::diff(arguments),
         Command::Dis(arguments) => dis::dis(arguments),

@@ -180,6 +180,27 @@ fn interpret(launch: &Launch, step_limit: Option<u64>) -> Result {
     }
 }
 
+/// A launch as the simulator takes it.
+pub fn simulated(launch: &Launch, options: oriole_simulate::Options) -> oriole_simulate::Launch {
+    let arguments = launch.arguments.iter().map(|argument| match argument {
+        Value::Buffer(bytes) => oriole_simulate::Argument::Buffer(bytes.clone()),
+        Value::Scalar(bytes) => oriole_simulate::Argument::Value(bytes.clone()),
+        Value::Alias(of) => oriole_simulate::Argument::Alias(*of),
+        Value::Map(of, bytes) => oriole_simulate::Argument::Map(*of, bytes.clone()),
+        Value::Object(object) => oriole_simulate::Argument::Object(object.clone()),
+    });
+    oriole_simulate::Launch {
+        kernel: launch.entry.clone(),
+        grid: launch.grid,
+        block: launch.block,
+        cluster: launch.cluster,
+        dynamic_shared: launch.shared_bytes,
+        arguments: arguments.collect(),
+        bindings: launch.bindings.clone(),
+        options,
+    }
+}
+
 /// Why there is no code to simulate.
 #[derive(Debug, thiserror::Error)]
 enum CodeError {
@@ -224,30 +245,14 @@ impl Runner<'_> {
             Ok(cubin) => cubin,
             Err(error) => return Result::failed(launch, error.to_string()),
         };
-        let arguments = launch.arguments.iter().map(|argument| match argument {
-            Value::Buffer(bytes) => oriole_simulate::Argument::Buffer(bytes.clone()),
-            Value::Scalar(bytes) => oriole_simulate::Argument::Value(bytes.clone()),
-            Value::Alias(of) => oriole_simulate::Argument::Alias(*of),
-            Value::Map(of, bytes) => oriole_simulate::Argument::Map(*of, bytes.clone()),
-            Value::Object(object) => oriole_simulate::Argument::Object(object.clone()),
-        });
         let defaults = oriole_simulate::Options::default();
-        let asked = oriole_simulate::Launch {
-            kernel: launch.entry.clone(),
-            grid: launch.grid,
-            block: launch.block,
-            cluster: launch.cluster,
-            dynamic_shared: launch.shared_bytes,
-            arguments: arguments.collect(),
-            bindings: launch.bindings.clone(),
-            options: oriole_simulate::Options {
-                perturb: self.arguments.perturb,
-                late_results: self.arguments.late,
-                step_limit: self.arguments.step_limit.unwrap_or(defaults.step_limit),
-                ..defaults
-            },
+        let options = oriole_simulate::Options {
+            perturb: self.arguments.perturb,
+            late_results: self.arguments.late,
+            step_limit: self.arguments.step_limit.unwrap_or(defaults.step_limit),
+            ..defaults
         };
-        let outcome = self.outcome(&cubin, asked);
+        let outcome = self.outcome(&cubin, simulated(launch, options));
         // The simulator numbers buffers, the record arguments.
         let mut buffers = outcome.buffers.into_iter();
         let by_argument = launch.arguments.iter().map(|argument| match argument {

@@ -14,7 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["ptx", "latency", "ori", "ptxas"],
     &["hir", "cubin"],
     &["lower", "legalize", "optimize", "schedule", "regalloc", "isel", "interp", "simulate"],
-    &["emit"],
+    &["emit", "timing"],
     &["pipeline"],
     &["link"],
     &["inputs"],

@@ -1,0 +1,5 @@
+//! The model as its users see it: kernels of a few lines of SASS whose time has a known shape.
+
+mod kernels;
+mod memory;
+mod pipes;
