@@ -60,6 +60,8 @@ def estimate(arguments, path, record, folder):
     launch.write_text(json.dumps({**record, "ptx": str(ptx.resolve())} if "ptx" in record else record), encoding="utf-8")
     command = [arguments.oriole, "time", str(launch), "--json", "--cubin", str(cubins[0]), "--against", str(cubins[1])]
     blocks = said(record, "blocks")
+    if arguments.sample:
+        command.append("--sample")
     if blocks:
         command += ["--blocks", str(int(blocks))]
     try:
@@ -77,6 +79,7 @@ def main():
     parser.add_argument("--other")
     parser.add_argument("--code")
     parser.add_argument("--arch")
+    parser.add_argument("--sample", action="store_true")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--seconds", type=float, default=300)
     arguments = parser.parse_args()

@@ -283,6 +283,9 @@ pub struct Time {
     /// Begin with no data in L2 [default: it is there, if it fits].
     #[arg(long)]
     pub cold: bool,
+    /// Run only the blocks that are replayed, for large launches; what blocks do to each other is lost.
+    #[arg(long)]
+    pub sample: bool,
     /// Instructions to show, those before which warps wait longest.
     #[arg(long, value_name = "COUNT", default_value_t = 3)]
     pub lines: usize,

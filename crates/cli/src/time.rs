@@ -91,6 +91,7 @@ fn estimate(cubin: &Cubin, launch: &Launch, arguments: &Time) -> Result<Estimate
     let asked = oriole_timing::Options {
         blocks: arguments.blocks,
         cold: arguments.cold,
+        sample: arguments.sample,
         ..oriole_timing::Options::default()
     };
     let estimate = oriole_timing::estimate(cubin, &simulated(launch, options), &asked);

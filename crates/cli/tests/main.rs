@@ -26,6 +26,7 @@ mod ptxas;
 mod readme;
 mod records;
 mod support;
+mod time;
 mod verdicts;
 mod view;
 mod watch;

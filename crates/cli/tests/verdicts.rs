@@ -1,7 +1,7 @@
 //! Texts that are accepted, texts that are refused, and the messages: verdicts in which the program once differed from ptxas
 //! without a word, or stopped where ptxas goes on.
 
-use crate::support::{Finished, oriole, scratch, text};
+use crate::support::{Finished, data, oriole, scratch, text};
 use std::path::Path;
 
 const HEAD: &str = ".version 8.8\n.target sm_90\n.address_size 64\n";
@@ -452,7 +452,9 @@ fn output_that_is_lost_is_a_failure() {
     let source = format!("{HEAD}.visible .entry k() {{ ret; }}\n");
     assert_eq!(told(folder.path(), &source, COMPILE).status, Some(0));
     let [ptx, cubin] = ["a.ptx", "a.cubin"].map(|name| text(&folder.path().join(name)));
-    let commands: [&[&str]; 8] = [
+    let record = text(&data("kernels").join("reduce_tree_i32.json"));
+    let commands: [&[&str]; 9] = [
+        &["time", &record],
         &["dis", &cubin],
         &["dis", "--json", &cubin],
         &["explain"],

@@ -163,6 +163,9 @@ impl<'a> Machine<'a> {
     fn run_grid(&mut self) -> Result<(), Error> {
         let mut waiting = 0..self.launch_context.clusters.iter().map(|&count| u64::from(count)).product();
         while let Some(number) = waiting.next() {
+            if self.observer.as_ref().is_some_and(|observer| !observer.runs(number)) {
+                continue;
+            }
             self.run_cluster(number, &mut waiting)?;
         }
         Ok(())

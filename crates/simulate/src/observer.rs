@@ -14,6 +14,11 @@ pub trait Observer {
     /// The code of the kernel, before the first instruction; `None` for a word that is no instruction.
     fn code(&mut self, steps: Vec<Option<Described>>);
 
+    /// True if this cluster is to run at all, given its number in the grid.
+    fn runs(&self, _cluster: u64) -> bool {
+        true
+    }
+
     /// True if the instructions of this block are wanted, given its number in the grid.
     fn wants(&self, block: u64) -> bool;
 

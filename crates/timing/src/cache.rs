@@ -23,7 +23,7 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// A cache of so many bytes.
+    /// A cache of this size in bytes.
     pub(crate) fn new(bytes: u64) -> Cache {
         let sets = (bytes / LINE / WAYS as u64).max(1) as usize;
         Cache { sets: vec![[Line { number: EMPTY, sectors: 0, used: 0 }; WAYS]; sets], clock: 0 }
@@ -34,9 +34,9 @@ impl Cache {
         self.clock += 1;
         let per_line = LINE / SECTOR;
         let (number, bit) = (sector / per_line, 1u8 << (sector % per_line));
-        // Neighbouring lines lie in neighbouring sets; higher bits are mixed in, as strides are powers of two.
+        // Neighbouring lines are in neighbouring sets; higher bits are mixed in, as strides are powers of two.
         let count = self.sets.len() as u64;
-        let set = &mut self.sets[((number ^ number / count.max(2) ^ number >> 20) % count) as usize];
+        let set = &mut self.sets[((number ^ (number / count.max(2)) ^ (number >> 20)) % count) as usize];
         let clock = self.clock;
         if let Some(line) = set.iter_mut().find(|line| line.number == number) {
             let hit = line.sectors & bit != 0;

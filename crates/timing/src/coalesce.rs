@@ -20,7 +20,7 @@ fn lanes(access: &Access) -> impl Iterator<Item = (usize, u64)> + '_ {
 }
 
 /// The sectors of an access to global or local memory, each once, ascending. Words of local memory of the lanes of a warp
-/// lie side by side; `warp` is the number of the warp in the whole grid.
+/// are side by side; `warp` is the number of the warp in the whole grid.
 pub(crate) fn sectors(access: &Access, warp: u64) -> Vec<u64> {
     let mut found = Vec::with_capacity(8);
     for (lane, address) in lanes(access) {
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!((of(4, 32).len(), lines(&of(4, 32))), (32, 8));
         assert_eq!((of(16, 16).len(), lines(&of(16, 16))), (16, 4));
         assert_eq!(of(4, 0).len(), 1);
-        // Words of local memory of the lanes lie side by side.
+        // Words of local memory of the lanes are side by side.
         assert_eq!(sectors(&access(Memory::Local, 4, |_| 8), 3).len(), 4);
     }
 

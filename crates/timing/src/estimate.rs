@@ -14,7 +14,7 @@ use oriole_latency::{Model, Unit};
 use oriole_simulate::{Fault, Launch, run_observed};
 use std::collections::{HashMap, VecDeque};
 
-/// SMs that are replayed side by side, where the grid has so many blocks.
+/// SMs that are replayed side by side, where the grid has as many blocks.
 const SIMULATED: u64 = 4;
 /// Share of the time for which a part must be busy to be called the bound.
 const BOUND: f64 = 0.6;
@@ -26,13 +26,15 @@ pub struct Options {
     pub blocks: Option<u64>,
     /// No data is in L2 when the kernel begins. Otherwise all of it is, if it fits.
     pub cold: bool,
+    /// Run only the blocks that are replayed. What blocks do to each other is lost.
+    pub sample: bool,
     /// Warp instructions of blocks that are replayed; no further block is taken when they are used up.
     pub room: u64,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { blocks: None, cold: false, room: 2_000_000 }
+        Options { blocks: None, cold: false, sample: false, room: 1_000_000 }
     }
 }
 
@@ -129,8 +131,9 @@ impl std::error::Error for Error {}
 
 /// The shape of a grid.
 struct Grid {
-    /// Blocks of the launch, and of the grid that is asked for.
+    /// Blocks of the launch, those of them that run, and blocks of the grid that is asked for.
     launched: u64,
+    run: u64,
     blocks: u64,
     /// Blocks of a cluster.
     cluster: u64,
@@ -153,7 +156,7 @@ impl Grid {
         let simulated = if cluster > 1 { cluster } else { SIMULATED.min(active) };
         let per_sm = blocks.div_ceil(active);
         let replayed = per_sm.min(2 * u64::from(resident.max(2)));
-        Grid { launched, blocks, cluster, active, simulated, per_sm, replayed }
+        Grid { launched, run: launched, blocks, cluster, active, simulated, per_sm, replayed }
     }
 
     /// The numbers of the replayed blocks, those that start together in one list, each with its SM. A cluster has one
@@ -209,12 +212,13 @@ pub fn estimate(cubin: &Cubin, launch: &Launch, options: &Options) -> Result<Est
     let usage = usage(kernel, &limits, launch);
     let occupancy = limits.occupancy(chip.register_files(), usage);
     let shape = kernel.cluster_size.or(launch.cluster).unwrap_or([1; 3]);
-    let grid = Grid::new(launch, shape, options, parameters.sms.cycles(), occupancy.blocks);
+    let mut grid = Grid::new(launch, shape, options, parameters.sms.cycles(), occupancy.blocks);
     let chosen = grid.chosen(launch, shape);
     let mut wanted: Vec<u64> = chosen.iter().flatten().map(|&(_, block)| block).collect();
     wanted.sort_unstable();
     wanted.dedup();
-    let mut recorder = Recorder::new(wanted, options.room);
+    let run = options.sample.then(|| clusters(&chosen, launch, shape));
+    let mut recorder = Recorder::new(wanted, run, options.room);
     let outcome = run_observed(cubin, launch, &mut recorder);
     if let Some(error) = outcome.error {
         return Err(Error::Run(error));
@@ -222,6 +226,9 @@ pub fn estimate(cubin: &Cubin, launch: &Launch, options: &Options) -> Result<Est
     let Recorder { steps, trace, .. } = recorder;
     let steps: Vec<Option<Step>> =
         steps.iter().map(|step| Some(Step::new(step.as_ref()?, model, parameters))).collect();
+    if options.sample {
+        grid.run = (trace.blocks.len() as u64).max(1);
+    }
     let totals = trace.totals();
     let starts = starts(&chosen, trace.blocks.iter().map(|block| block.block));
     let started: u64 = starts.iter().map(|start| start.blocks.len() as u64).sum();
@@ -237,9 +244,9 @@ pub fn estimate(cubin: &Cubin, launch: &Launch, options: &Options) -> Result<Est
     let mut replay = Replay::new(whole, &steps, grid.simulated as usize, held, l1_bytes, starts);
     replay.run();
     let per_sm = started as f64 / grid.simulated as f64;
-    let replayed = replay.end as f64 * (grid.per_sm as f64 / per_sm.max(1.0)).max(1.0);
+    let replayed = extrapolated(&replay, &grid, per_sm, held);
     // The operations at one address, of all blocks, are one after the other.
-    let times = if totals.crowd_of_many { grid.blocks as f64 / grid.launched as f64 } else { 1.0 };
+    let times = if totals.crowd_of_many { grid.blocks as f64 / grid.run as f64 } else { 1.0 };
     let cycles = replayed.max(totals.crowd as f64 * times * parameters.global_atomic.value);
     let busy = shares(&replay.busy(), replay.end);
     let bound = busy.first().filter(|part| part.1 >= BOUND).map_or(Bound::Latency, |part| part.0);
@@ -264,6 +271,43 @@ pub fn estimate(cubin: &Cubin, launch: &Launch, options: &Options) -> Result<Est
     })
 }
 
+/// The time of all blocks of an SM, from that of the replayed ones. Those that follow take as long as the replayed ones
+/// after the first that ran side by side; where there are no such, the time is in proportion.
+fn extrapolated(replay: &Replay, grid: &Grid, per_sm: f64, held: u32) -> f64 {
+    let (end, further) = (replay.end as f64, grid.per_sm as f64 - per_sm);
+    if further <= 0.0 || per_sm < 1.0 {
+        return end;
+    }
+    let first = u64::from(held) * grid.simulated;
+    let last_of_first = replay.ends.get(first.saturating_sub(1) as usize);
+    // No part does more in a cycle than it did.
+    let busy = replay.busy();
+    let busiest = [busy.issue, busy.double, busy.lsu, busy.l2, busy.dram].into_iter().max().unwrap_or(0);
+    let least = busiest as f64 * grid.per_sm as f64 / per_sm;
+    let time = match last_of_first {
+        Some(&start) if per_sm >= 1.5 * f64::from(held) => {
+            end + further * (end - start as f64) / (per_sm - f64::from(held))
+        }
+        _ => end * grid.per_sm as f64 / per_sm,
+    };
+    time.max(least)
+}
+
+/// The numbers of the clusters of blocks, ascending.
+fn clusters(chosen: &[Vec<(usize, u64)>], launch: &Launch, shape: [u32; 3]) -> Vec<u64> {
+    let [width, height, _] = launch.grid.map(u64::from);
+    let sizes: [u64; 3] = std::array::from_fn(|axis| u64::from(shape[axis]).max(1));
+    let number = |block: u64| {
+        let place = [block % width, block / width % height, block / width / height];
+        let [x, y, z]: [u64; 3] = std::array::from_fn(|axis| place[axis] / sizes[axis]);
+        x + width / sizes[0] * (y + height / sizes[1] * z)
+    };
+    let mut found: Vec<u64> = chosen.iter().flatten().map(|&(_, block)| number(block)).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
 /// The replayed blocks by their positions in the trace. A block that comes again is a repetition.
 fn starts(chosen: &[Vec<(usize, u64)>], recorded: impl Iterator<Item = u64>) -> VecDeque<Start> {
     let positions: HashMap<u64, usize> = recorded.enumerate().map(|(at, block)| (block, at)).collect();
@@ -283,7 +327,7 @@ fn starts(chosen: &[Vec<(usize, u64)>], recorded: impl Iterator<Item = u64>) -> 
 /// Bytes that the grid touches.
 fn footprint(totals: &Totals, grid: &Grid) -> f64 {
     let own = totals.sectors - totals.shared_sectors;
-    let times = (grid.blocks as f64 / grid.launched as f64).max(1.0);
+    let times = (grid.blocks as f64 / grid.run as f64).max(1.0);
     (own as f64 * times + totals.shared_sectors as f64) * crate::coalesce::SECTOR as f64
 }
 

@@ -83,8 +83,9 @@ pub(crate) struct Chip<'a> {
     pub warm: bool,
     /// The part of an SM in bringing a sector that several blocks touch.
     pub shared_weight: f64,
-    /// Sectors that were touched.
+    /// Sectors that were touched, and those that were written.
     seen: HashSet<u64>,
+    written: HashSet<u64>,
     /// Sectors of atomic operations.
     addresses: HashMap<u64, Server>,
     pub traffic: Traffic,
@@ -104,6 +105,7 @@ impl<'a> Chip<'a> {
             warm: true,
             shared_weight: 1.0,
             seen: HashSet::new(),
+            written: HashSet::new(),
             addresses: HashMap::new(),
             traffic: Traffic::default(),
             busiest_address: 0.0,
@@ -133,7 +135,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// A path whose L1 has so many bytes.
+    /// A path with the size of its L1 in bytes.
     pub(crate) fn new(l1_bytes: u64) -> Path {
         let server = Server::default();
         Path { lsu: server, l2: server, dram: server, slices: server, cache: Cache::new(l1_bytes) }
@@ -150,7 +152,7 @@ impl Path {
         self.lsu.serve(at as f64, f64::from(wavefronts) * chip.parameters.wavefront.value)
     }
 
-    /// An access. `copy` numbers repetitions of a recorded block, whose own data lies elsewhere each time.
+    /// An access. `copy` numbers repetitions of a recorded block, whose own data is elsewhere each time.
     pub(crate) fn access(
         &mut self,
         chip: &mut Chip,
@@ -181,11 +183,13 @@ impl Path {
         let caches = request.kind == AccessKind::Load && !bypasses;
         for &sector in &chip.trace.sectors[request.sectors.clone()] {
             let sector = if chip.trace.is_shared(sector) { sector } else { sector ^ copy << 40 };
-            if caches && self.cache.access(sector, true) {
+            // Local memory is written back only when its line goes.
+            let local = request.memory == Memory::Local && request.kind == AccessKind::Store;
+            if self.cache.access(sector, caches || local) && caches || local {
                 chip.traffic.l1_hits += 1;
                 continue;
             }
-            let (from, of) = self.fetch(chip, passed, sector);
+            let (from, of) = self.fetch(chip, passed, sector, request.kind);
             done = done.max(from);
             level = level.max(of);
         }
@@ -199,12 +203,19 @@ impl Path {
     }
 
     /// A sector beyond L1: when it is there, and from where.
-    fn fetch(&mut self, chip: &mut Chip, at: f64, sector: u64) -> (f64, Level) {
+    fn fetch(&mut self, chip: &mut Chip, at: f64, sector: u64, kind: AccessKind) -> (f64, Level) {
         let parameters = chip.parameters;
         let bytes = SECTOR as f64;
         chip.traffic.l2_sectors += 1;
         let start = self.l2.serve(at, bytes / chip.l2_share());
-        let first = chip.seen.insert(sector);
+        // What is written is written back some time, whether it was read before or not; a whole sector is not read first.
+        let first = match kind {
+            AccessKind::Load => chip.seen.insert(sector),
+            AccessKind::Store | AccessKind::Atomic => {
+                chip.seen.insert(sector);
+                chip.written.insert(sector)
+            }
+        };
         if chip.warm || !first {
             return (start + parameters.l2_latency.value, Level::L2);
         }

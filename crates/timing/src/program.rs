@@ -22,7 +22,7 @@ pub(crate) enum Kind {
     CloseGroup,
     /// An asynchronous matrix multiply.
     Product,
-    /// It waits until at most so many setters of a scoreboard are pending.
+    /// It waits until no more than this many setters of a scoreboard are pending.
     WaitFor {
         /// The scoreboard; `None` for groups of matrix multiplies.
         scoreboard: Option<u8>,
@@ -80,7 +80,7 @@ fn kind(step: &Described) -> Kind {
         _ => {}
     }
     let counts = instruction.mods.has(Mod::LE);
-    if counts && instruction.op == Op::DEPBAR || instruction.op == Op::WARPGROUP && counts {
+    if counts && matches!(instruction.op, Op::DEPBAR | Op::WARPGROUP) {
         let scoreboard = instruction.operands.iter().find_map(|operand| match operand.kind {
             OperandKind::Scoreboard(number) => Some(number),
             _ => None,

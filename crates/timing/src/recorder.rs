@@ -64,7 +64,7 @@ pub(crate) struct BlockTrace {
     pub warps: Vec<Vec<Item>>,
 }
 
-/// Who touched a sector.
+/// The blocks that touched a sector.
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     last: u64,
@@ -139,6 +139,8 @@ pub(crate) struct Recorder {
     pub trace: Trace,
     /// Blocks to record, ascending.
     wanted: Vec<u64>,
+    /// Clusters to run, ascending; all of them if not given.
+    run: Option<Vec<u64>>,
     /// Positions of recorded blocks.
     places: HashMap<u64, usize>,
     /// Instructions of recorded blocks that may still be recorded; no further block begins when it is used up.
@@ -146,8 +148,8 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(wanted: Vec<u64>, room: u64) -> Recorder {
-        Recorder { steps: Vec::new(), trace: Trace::default(), wanted, places: HashMap::new(), room }
+    pub(crate) fn new(wanted: Vec<u64>, run: Option<Vec<u64>>, room: u64) -> Recorder {
+        Recorder { steps: Vec::new(), trace: Trace::default(), wanted, run, places: HashMap::new(), room }
     }
 
     /// The position of a block that is recorded.
@@ -265,6 +267,10 @@ impl Recorder {
 impl Observer for Recorder {
     fn code(&mut self, steps: Vec<Option<Described>>) {
         self.steps = steps;
+    }
+
+    fn runs(&self, cluster: u64) -> bool {
+        self.run.as_ref().is_none_or(|run| self.room > 0 && run.binary_search(&cluster).is_ok())
     }
 
     fn wants(&self, _block: u64) -> bool {

@@ -89,6 +89,8 @@ pub(crate) struct Replay<'a> {
     /// Waits that were ended because nothing else could go on.
     pub forced: u64,
     pub end: u64,
+    /// When each block ended, in order.
+    pub ends: Vec<u64>,
 }
 
 /// How busy the parts of an SM were: the busiest quarter or SM, in cycles.
@@ -147,6 +149,7 @@ impl<'a> Replay<'a> {
             lines: steps.iter().map(line).collect(),
             forced: 0,
             end: 0,
+            ends: Vec::new(),
         }
     }
 
@@ -414,6 +417,7 @@ impl<'a> Replay<'a> {
         let block = &mut self.running[self.warps[warp].block];
         block.left -= 1;
         if block.left == 0 {
+            self.ends.push(now);
             let sm = block.sm;
             self.sms[sm].held -= 1;
             self.start_blocks(now + self.chip.parameters.launch.cycles());

@@ -87,13 +87,13 @@ impl Kernel {
     }
 }
 
-/// A line so many times; `@` stands for the number of a register of its own.
+/// A line, repeated; `@` stands for the number of a register of its own.
 pub fn repeated(count: usize, line: &str) -> String {
     (0..count).map(|at| line.replace('@', &(40 + at % 20).to_string()) + "\n").collect()
 }
 
 /// Code before the given lines: `R8` is the thread, `R10` and `R12` are the addresses of the buffers, `UR4` describes
-/// global memory. `R14` is `R10` and the thread's offset at a stride of so many bytes.
+/// global memory. `R14` is `R10` and the thread's offset at a stride in bytes.
 pub fn framed(stride: u32, body: &str) -> String {
     format!(
         "S2R R8, SR_TID.X ; stall=2 write=0

@@ -28,7 +28,7 @@ fn the_second_load_hits() {
     assert!(three.cycles - one.cycles < 150.0, "{} {}", one.cycles, three.cycles);
 }
 
-/// Loads that are in flight together take about as long as one, loads that wait for each other so many times as long.
+/// Loads that are in flight together take about as long as one, loads that wait for each other several times as long.
 #[test]
 fn loads_in_flight_are_faster_than_one_after_the_other() {
     let serial: String = (0..8)
