@@ -1,4 +1,4 @@
-//! What an observer of a run sees: the code once, and each instruction that a warp issues, with the lanes that it acts
+//! The view of an observer of a run: the code once, and each instruction that a warp issues, with the lanes that it acts
 //! in, the memory that they access and the meetings that they arrive at.
 //!
 //! It is here so that a model of time needs no semantics of instructions of its own. Nothing that only such a model

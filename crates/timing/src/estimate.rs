@@ -19,7 +19,7 @@ const SIMULATED: u64 = 4;
 /// Share of the time for which a part must be busy to be called the bound.
 const BOUND: f64 = 0.6;
 
-/// What is asked.
+/// The question.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Options {
     /// Blocks of the grid whose time is wanted, if not those of the launch: blocks like those follow each other.
@@ -38,7 +38,7 @@ impl Default for Options {
     }
 }
 
-/// What limits the time.
+/// The limit of the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bound {
     /// Issue slots of the schedulers.
@@ -81,7 +81,7 @@ pub struct Estimate {
     pub microseconds: f64,
     /// The product whose parameters were used.
     pub product: &'static str,
-    /// What limits it.
+    /// Its limit.
     pub bound: Bound,
     /// The share of the time for which each part was busy, the busiest first.
     pub busy: Vec<(Bound, f64)>,
@@ -91,7 +91,7 @@ pub struct Estimate {
     pub replayed: u64,
     /// Blocks that an SM holds at a time, and what limits them.
     pub resident: u32,
-    /// What limits them.
+    /// Their limit.
     pub limiter: Limiter,
     /// SMs that have work.
     pub sms: u64,

@@ -71,7 +71,7 @@ pub struct Traffic {
     pub atomics: u64,
 }
 
-/// What the whole chip has in common.
+/// The state that all SMs share.
 pub(crate) struct Chip<'a> {
     pub parameters: &'a Parameters,
     pub trace: &'a Trace,
@@ -208,7 +208,7 @@ impl Path {
         let bytes = SECTOR as f64;
         chip.traffic.l2_sectors += 1;
         let start = self.l2.serve(at, bytes / chip.l2_share());
-        // What is written is written back some time, whether it was read before or not; a whole sector is not read first.
+        // A written sector is written back some time, whether it was read before or not; a whole one is not read first.
         let first = match kind {
             AccessKind::Load => chip.seen.insert(sector),
             AccessKind::Store | AccessKind::Atomic => {

@@ -1,7 +1,7 @@
 //! The parameters of the model for one chip: the types of a row. The rows are in `tables`; each number has an origin.
 //!
-//! What the other stages also know of a chip (latencies of fixed-latency results, issue intervals, limits of an SM) is in
-//! `latency` and `chip` and does not enter here.
+//! Facts of a chip that other stages also have (latencies of fixed-latency results, issue intervals, limits of an SM) are in
+//! `latency` and `chip` and do not enter here.
 
 use crate::tables;
 use oriole_chip::Chip;

@@ -1,4 +1,4 @@
-//! What the replay knows of each instruction of the code: units, latency, control fields, and what it does to time. Facts
+//! Facts that the replay has of each instruction of the code: units, latency, control fields, and what it does to time. Facts
 //! about opcodes come from `sass` and `latency`; no state of a run may enter.
 
 use crate::parameters::Parameters;
@@ -9,7 +9,7 @@ use oriole_sass::info::{Effect, Queue};
 use oriole_sass::{Mod, Op, OperandKind};
 use oriole_simulate::{Described, Operand};
 
-/// What an instruction does to time, besides keeping units busy.
+/// The effect of an instruction on time, besides keeping units busy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// Its result comes after a fixed latency, or a variable one of its unit.

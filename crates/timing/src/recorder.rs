@@ -71,7 +71,7 @@ struct Touch {
     many: bool,
 }
 
-/// What the whole grid did.
+/// Figures of the whole grid.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
     /// Warp instructions.
@@ -119,7 +119,7 @@ impl Trace {
         self.operations.get(&address).is_some_and(|operations| operations.1.many)
     }
 
-    /// What the whole grid did.
+    /// Figures of the whole grid.
     pub(crate) fn totals(&self) -> Totals {
         let busiest = self.operations.values().max_by_key(|operations| operations.0);
         Totals {

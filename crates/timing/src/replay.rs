@@ -166,7 +166,7 @@ impl<'a> Replay<'a> {
             let known = self.sms[sm].quarters[quarter].next;
             let found = self.choose(sm, quarter);
             match found {
-                // What other quarters did may have made it later.
+                // The other quarters may have made it later.
                 Some((ticket, warp)) if known.is_some_and(|known| ticket.at() <= known.0) => {
                     self.issue(sm, quarter, warp, ticket);
                 }
@@ -473,7 +473,7 @@ impl<'a> Replay<'a> {
             let of = &mut self.warps[at];
             any |= of.item().is_some();
             of.awaits = None;
-            // What it waits for never comes: the instruction is left out.
+            // Its wait never ends: the instruction is left out.
             of.at += 1;
             self.forced += 1;
         }

@@ -64,7 +64,7 @@ impl Kernel {
         oriole_cubin::read(&oriole_cubin::write(&module).unwrap()).unwrap()
     }
 
-    /// What the model says.
+    /// The answer of the model.
     pub fn estimate(&self) -> Estimate {
         let launch = Launch {
             kernel: "k".into(),
