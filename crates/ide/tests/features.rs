@@ -89,6 +89,9 @@ fn hover() {
             * and 4 more
 
             **sm_90**:
+            * machine code
+            * machine code
+            * machine code
             * machine code"#]],
     );
     check_hover(
@@ -101,7 +104,7 @@ fn hover() {
             * written 2 times: line 13, 15
             * read 2 times: line 15, 20
             * live at the start of line 15 to 20
-            * on sm_#: `R3`"#]],
+            * on sm_#: `R5`"#]],
     );
     check_hover(
         kernel(&LOOP.replace("[%d2]", "[%d$02]")),
@@ -113,7 +116,7 @@ fn hover() {
             * written once: line 19
             * read once: line 20
             * live at the start of line 20
-            * on sm_#: `R4` (bits #..#), `R5` (bits #..#)"#]],
+            * on sm_#: `R2` (bits #..#), `R3` (bits #..#)"#]],
     );
     check_hover(
         kernel(&LOOP.replace("%tid.x", "%ti$0d.x")),

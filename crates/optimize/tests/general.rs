@@ -1974,7 +1974,7 @@ b0:
               EXIT ; 9
         "#]],
     );
-    // Behind the loop both the old and the new pointer would be alive in it.
+    // After the loop both the old and the new pointer would be alive in it.
     check(
         linear,
         "

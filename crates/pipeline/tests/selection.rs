@@ -32,7 +32,7 @@ const ROWS: &[(&str, &str, &str)] = &[
     ("register and carry in: IMAD.X", "hash", "hash_murmur3"),
     ("shift and sum: IMAD", "hash", "hash_crc32"),
     ("shift: IMAD.SHL", "floating", "half_dot_bf16"),
-    ("sum of registers: IMAD.IADD", "control", "control_levenshtein"),
+    ("sum of registers: IMAD.IADD", "hash", "hash_sha256"),
     ("sum with a constant or uniform register: VIADD", "hash", "hash_fnv1a_u64"),
     ("sum with an immediate: VIADD", "calls", "call_pointers"),
     ("sum with carry in: IMAD.X", "scan", "scan_block_i64"),

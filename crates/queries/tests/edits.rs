@@ -239,7 +239,7 @@ const KNOBS: &[Knob] = &[
     ("an optimization knob", |options| options.set("no-licm", "true").unwrap()),
     ("the switch of the routines", |options| options.set("no-routines", "true").unwrap()),
     ("an optimization of one stage", |options| options.set("no-strength", "true").unwrap()),
-    ("a knob of scheduling before allocation", |options| options.set("schedule-mode", "0").unwrap()),
+    ("a knob of scheduling before allocation", |options| options.switch_on("no-remat").unwrap()),
     ("a selection knob", |options| options.switch_on("no-select-alternatives").unwrap()),
     ("a knob of control words", |options| options.set("stall-cap", "14").unwrap()),
     ("the register limit", |options| options.set("maxrregcount", "200").unwrap()),

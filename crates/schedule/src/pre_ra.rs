@@ -63,6 +63,8 @@ const PRICE: u64 = 28;
 const BESIDE: u32 = 2;
 /// Loads in flight for which a step of the budget is taken.
 const LOADS: u32 = 4;
+/// Further steps that are tried for less time.
+const TRIED: u32 = 4;
 /// The time of a block of threads is shared by all that an SM holds; it is counted in such parts.
 const SHARES: u64 = 1 << 16;
 
@@ -414,11 +416,13 @@ fn choose(
 }
 
 /// Selects the fastest schedule of each block within the budget. Where a block needs more, or has too few loads in
-/// flight, the budget of all is the next step.
+/// flight, the budget of all is the next step; and where more registers save more time than the warps that they cost.
 fn fill(candidates: &mut [Candidate], steps: &Steps, limit: &dyn Fn(&Candidate) -> u32) -> Vec<Choice> {
     let least = candidates.iter().map(|candidate| candidate.low.choice.registers()).max().unwrap_or(0);
     let needed = u16::try_from(least + BESIDE).map_or(u16::MAX, |named| allocated(named.min(u8::MAX.into())));
     let wanted: Vec<u32> = candidates.iter().map(|candidate| candidate.prepared.loads().min(LOADS)).collect();
+    let weights: Vec<u64> = candidates.iter().map(|candidate| candidate.weight).collect();
+    let quick: Vec<u32> = candidates.iter().map(|candidate| candidate.prepared.quick.time).collect();
     let mut within = |step: u16| {
         let general = u32::from(nameable(step)).saturating_sub(BESIDE);
         let chosen: Vec<Choice> = candidates
@@ -448,6 +452,24 @@ fn fill(candidates: &mut [Candidate], steps: &Steps, limit: &dyn Fn(&Candidate) 
             break;
         }
         (best, missing, step) = (chosen, still, next);
+    }
+    // Fewer warps hide less of the time that each takes: more registers are worth it where they save more of it.
+    let cost = |step: u16, times: &mut dyn Iterator<Item = u32>| -> u128 {
+        let time: u64 = weights.iter().zip(times).map(|(weight, time)| weight * u64::from(time)).sum();
+        u128::from(time) * u128::from(step)
+    };
+    let mut least = cost(step, &mut best.iter().map(|choice| choice.time));
+    for _ in 0..TRIED {
+        let Some(next) = steps.after(step) else { break };
+        if cost(next, &mut quick.iter().copied()) >= least {
+            break;
+        }
+        let (chosen, _) = within(next);
+        let now = cost(next, &mut chosen.iter().map(|choice| choice.time));
+        if now < least {
+            (best, least) = (chosen, now);
+        }
+        step = next;
     }
     best
 }

@@ -294,7 +294,7 @@ fn register_counts_that_change() {
     };
     let text = lowered(&kernel(".maxntid 384, 1, 1 .minnctapersm 1"));
     expect![[r#"
-        kernel params=0 barriers=0 registers=168 threads=384
+        kernel params=0 barriers=0 registers=168 stated threads=384
         b0: -> b1
           WARPSYNC.ALL mem(generic rw ordered) ; 0
           USETMAXREG.CTAPOOL.DEALLOC #40 ; 0

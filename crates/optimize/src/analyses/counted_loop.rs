@@ -101,7 +101,7 @@ pub enum Addend {
     Source(Source),
 }
 
-/// What a word holds in an iteration.
+/// Content of a word in an iteration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Word {
     Number(u32),
@@ -114,7 +114,7 @@ enum Word {
     Unknown,
 }
 
-/// What an operand of one or two words holds: a number, or a sum of former values (one or two words) and an addend.
+/// Content of an operand: a number, or a sum of former values (one or two words) and an addend.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Content {
     Number(u64),

@@ -68,7 +68,7 @@ const PARTS: u64 = 350;
 /// Copies of a loop whose number of iterations is not known.
 const COPIES: u64 = 4;
 
-/// Copies behind them.
+/// Copies after them.
 const REST: u64 = 2;
 
 /// Operations of such a loop and of its control, without loads; what each load from shared memory adds; at most; and
@@ -171,7 +171,7 @@ fn plan(function: &Function, graph: &FlowGraph, index: usize, blocks: Vec<BlockI
     Some(Plan { counted, blocks, entering, is_inner: this.parent.is_some(), shape })
 }
 
-/// How a loop of this size is unrolled that is left at so many places.
+/// The shape for a loop of this size with that number of exits.
 fn shape(counted: &CountedLoop, size: LoopSize, trips: Option<u64>, exits: usize) -> Option<Shape> {
     let operations = size.operations.max(1);
     if let Some(trips) = trips {
@@ -290,7 +290,7 @@ fn open(function: &mut Function, counted: &CountedLoop, parts: Open) {
     b.branch(stop, after, counted.header);
 }
 
-/// The test that so many iterations follow for certain.
+/// The test that two or four iterations follow for certain.
 struct Gate {
     /// The limit for the counter before these iterations; for `NotEqual` the limit itself.
     bound: Vec<Source>,
@@ -388,7 +388,7 @@ impl Gate {
         }
     }
 
-    /// Tests the counter as it is. Behind copies that such a test led to, the range was asked for already.
+    /// Tests the counter as it is. After copies that such a test led to, the range is known to be right.
     fn test(&self, b: &mut Builder<'_>, counted: &CountedLoop, first: bool) -> Guard {
         let counter: Vec<Source> = counted.counter.iter().map(|&word| word.into()).collect();
         let value = if counted.relation == Relation::NotEqual {

@@ -1,7 +1,7 @@
 //! Copies of the body of a loop, outside SSA: each value keeps its name, because a copy of an iteration does what the
 //! iteration does.
 //!
-//! It is here because unrolling puts copies in front of a loop, in its place, and behind it. Which loops are copied,
+//! It is here because unrolling puts copies in front of a loop, in its place, and after it. Which loops are copied,
 //! and how often, is decided elsewhere.
 
 use oriole_ori::{Block, BlockId, Function, SourceKind, effects};

@@ -29,7 +29,7 @@ pub struct View<'a> {
 
 impl View<'_> {
     /// Whether the value is computed in a loop that the instruction is outside of. The operands of that computation
-    /// belong to the loop: if they were read here, they would live on beside the value of the next iteration.
+    /// belong to the loop: if they were read here, they would live on next to the value of the next iteration.
     pub(crate) fn leaves_loop(&self, value: Value) -> bool {
         let made = self.definitions.block(value).and_then(|block| self.loops.innermost(block));
         made.is_some_and(|index| !self.loops.contains(index, self.block))
