@@ -6,7 +6,7 @@ import record
 from record import Given, Result, Scalar, case
 
 FILE = 'loops'
-HEAD = '// Written by tools/kernels/loops.py: loops that count.\n.version 8.0\n.target sm_75\n.address_size 64\n'
+HEAD = '// Written by tools/kernels/loops.py: loops that count.\n.version 8.0\n.target sm_80\n.address_size 64\n'
 M32 = (1 << 32) - 1
 THREADS = 64
 # Most iterations of a loop whose number of iterations is in memory.

@@ -244,12 +244,12 @@ fn registers_are_saved_for_a_block_more() {
         81: 102 102
         100: 118 118
         113: 134 134
-        10, 128 threads: 38 38
-        10, 384 threads: 38 38
-        10, 512 threads: 38 38
-        14, 256 threads: 54 54
-        40, 128 threads: 78 78
-        40, 512 threads: 78 78
+        10, 128 threads: 78 78
+        10, 384 threads: 54 54
+        10, 512 threads: 78 78
+        14, 256 threads: 94 94
+        40, 128 threads: 110 110
+        40, 512 threads: 126 126
     "#]]
     .assert_eq(&report);
 }

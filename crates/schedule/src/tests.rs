@@ -887,8 +887,8 @@ fn blocks_are_weighed_against_time() {
         oriole_ori::Statistics::new(&function).general_registers
     };
     assert_eq!((registers("", false), registers(" threads=256", false)), (64, 22));
-    // Registers are free up to the step, and no block is given up.
-    assert_eq!((registers("", true), registers(" threads=256", true)), (28, 28));
+    // Registers are free up to the step of 32; the next one saves a third of the time for a fourth of the warps.
+    assert_eq!((registers("", true), registers(" threads=256", true)), (36, 36));
     assert_eq!(registers(" threads=128 registers=255 stated", true), 64, "the author wants no more blocks");
     assert_eq!(registers(" registers=40 stated", true), 33, "allocation needs a few");
 }

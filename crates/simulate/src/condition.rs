@@ -8,11 +8,6 @@ pub(crate) trait Condition: Copy + PartialEq {
     fn excludes(&self, other: &Self) -> bool;
     /// Every lane that meets the other condition meets this one.
     fn covers(&self, other: &Self) -> bool;
-    /// If some lane met the other condition, some lane meets this one: the warp executes this instruction if it
-    /// executed that one.
-    fn follows(&self, other: &Self) -> bool {
-        self.covers(other)
-    }
 }
 
 /// The conditions of an instruction: under which it reads its guard, which is whenever it is reached, and under which
@@ -41,9 +36,5 @@ impl Condition for u32 {
 
     fn covers(&self, other: &u32) -> bool {
         other & !self == 0
-    }
-
-    fn follows(&self, other: &u32) -> bool {
-        *self != 0 || *other == 0
     }
 }

@@ -191,7 +191,7 @@ impl<C: Condition> Tracker<C> {
             let register = (RegisterFile::General, register);
             report(Conflict { other, kind: HazardKind::KeptTooLong, register, distance: 0, needed: 0 });
         });
-        self.cover(step, &condition);
+        self.cover(step);
         self.record(step, pc, condition);
         let stall = if control.stall == 0 { SPECIAL_STALL } else { control.stall };
         self.time += i64::from(stall);
@@ -409,24 +409,21 @@ impl<C: Condition> Tracker<C> {
         }
     }
 
-    /// An instruction that sets a scoreboard covers earlier ones of its unit, which finish before it. One that a guard
-    /// keeps from the unit covers nothing.
-    fn cover(&mut self, step: &Step, condition: &C) {
+    /// An instruction that sets a scoreboard covers earlier ones of its unit, which finish before it.
+    fn cover(&mut self, step: &Step) {
         let control = &step.instruction.control;
         let set = [control.write_barrier, control.read_barrier]
             .into_iter()
             .flatten()
             .fold(0, |mask, n| mask | 1u8 << n);
         if set != 0 {
-            for entry in self.results.iter_mut() {
-                if step.queue.vouches_for(entry.queue) && condition.follows(&entry.condition) {
-                    entry.scoreboards |= set;
-                }
+            for entry in self.results.iter_mut().filter(|entry| step.queue.vouches_for(entry.queue)) {
+                entry.scoreboards |= set;
             }
-            for entry in self.operands.iter_mut() {
-                if entry.read_queue == step.read_queue && condition.follows(&entry.condition) {
-                    entry.scoreboards |= set;
-                }
+        }
+        if set != 0 {
+            for entry in self.operands.iter_mut().filter(|entry| entry.read_queue == step.read_queue) {
+                entry.scoreboards |= set;
             }
         }
     }
