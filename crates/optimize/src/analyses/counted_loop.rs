@@ -158,13 +158,13 @@ impl Iteration {
         match &source.kind {
             SourceKind::Imm(bits) => Some(Content::Number(u64::from(*bits))),
             SourceKind::Zero(_) => Some(Content::Number(0)),
-            SourceKind::Values(values) => match values.as_slice() {
-                &[value] => match self.word(value) {
+            SourceKind::Values(values) => match *values.as_slice() {
+                [value] => match self.word(value) {
                     Word::Number(number) => Some(Content::Number(u64::from(number))),
                     Word::Sum(root, addend) => Some(Content::Sum([root].into_iter().collect(), addend)),
                     _ => None,
                 },
-                &[low, high] => self.pair(low, high),
+                [low, high] => self.pair(low, high),
                 _ => None,
             },
             _ => None,
