@@ -532,7 +532,7 @@ fn cubins_are_the_same_bytes_every_time() {
                     continue;
                 }
             };
-            for jobs in ["1", "2", "5"] {
+            for jobs in ["1", "5"] {
                 if compile(&input, &output, &[level, "--jobs", jobs]).as_ref() != Ok(&first) {
                     wrong.push(format!("{} {level} --jobs {jobs}: other bytes", input.display()));
                 }
@@ -540,7 +540,7 @@ fn cubins_are_the_same_bytes_every_time() {
             count += 1;
         }
     }
-    say(&format!("{count} cubins are the same bytes in 4 runs with 1, 2 and 5 threads"));
+    say(&format!("{count} cubins are the same bytes in 3 runs with 1 and 5 threads"));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -586,7 +586,7 @@ fn line_tables_are_linked_alike() {
     let folder = folder.path();
     let sources = modules_with_places(folder);
     let places = |cubin: &Path, option| places(&ask(&tools, "nvdisasm", &[option, "-c", &text(cubin)]));
-    for chip in ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"] {
+    for chip in ["sm_75", "sm_90", "sm_120"] {
         let made = sources.each_ref().map(|source| {
             let [ours, theirs] = ["ours", "theirs"].map(|whose| source.with_extension(format!("{whose}.o")));
             compile(source, &ours, &["-c", "-O0", "--arch", chip]).expect("it compiles");

@@ -56,7 +56,7 @@ fn a_terminal_sees_how_far_a_long_compile_is() {
     let output = text(&folder.path().join("long.cubin"));
     let arguments = ["compile", &text(&input), "-o", &output, "--jobs", "1"];
     // As long as it must be for this machine to take two seconds. A file sees nothing.
-    let is_long = [150, 600, 2400, 9600].into_iter().any(|instructions| {
+    let is_long = [600, 1200, 2400, 4800, 9600].into_iter().any(|instructions| {
         std::fs::write(&input, long(instructions)).expect("a temporary file");
         let done = finish(Command::new(env!("CARGO_BIN_EXE_oriole")).args(arguments));
         assert_eq!((done.status, done.err.as_str()), (Some(0), ""));

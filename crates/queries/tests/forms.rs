@@ -375,36 +375,56 @@ fn swept(row: &Row, target: &str, writer: &Writer, instruction: &str) -> Option<
 /// field, on chips of each generation, by turns with and without optimization.
 #[test]
 fn every_address_takes_every_offset() {
-    let (mut wrong, mut ways, mut rows_seen) = (Vec::new(), 0, 0);
-    for row in Opcode::all().flat_map(rows).filter(|row| row.supported) {
-        let address = |kind| matches!(kind, Kind::Address | Kind::TensorAddress);
-        if !row.operands.iter().any(|operand| address(operand.kind)) {
-            continue;
-        }
-        // The other ways to write a form differ in what is moved.
-        let Some((writer, instruction)) = instructions(row).into_iter().next() else { continue };
-        rows_seen += 1;
+    let address = |kind| matches!(kind, Kind::Address | Kind::TensorAddress);
+    // The other ways to write a form differ in what is moved.
+    let instructions = Opcode::all()
+        .flat_map(rows)
+        .filter(|row| row.supported && row.operands.iter().any(|operand| address(operand.kind)))
+        .filter_map(|row| instructions(row).into_iter().next().map(|(writer, text)| (row, writer, text)));
+    let mut sweeps = Vec::new();
+    for (at, (row, writer, instruction)) in instructions.enumerate() {
         let chips = ["sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120a"].into_iter().enumerate();
         // By turns: a chip of each generation meets every kind of form.
-        for (_, target) in chips.filter(|(at, _)| (at + rows_seen) % 3 == 0) {
-            let Some(text) = swept(row, target, &writer, &instruction) else { continue };
-            let level = if ways % 2 == 0 { 3 } else { 0 };
-            ways += 1;
-            let chip: Chip = target.parse().expect("a chip");
-            let db = Database::default();
-            let file = SourceFile::open(&db, &text);
-            let mut options = Options::default();
-            options.level = level;
-            let compiled = compile(&db, file, Config::create(&db, chip, &options), 1);
-            if compiled.cubin.is_none() {
-                let first = compiled.diagnostics.iter().find(|found| found.is_error());
-                let first = first.map(ToString::to_string).unwrap_or_default();
-                wrong.push(format!("{target} -O{level} {instruction}: {first}"));
+        for (_, target) in chips.filter(|(chip, _)| (chip + at + 1) % 3 == 0) {
+            if let Some(text) = swept(row, target, &writer, &instruction) {
+                let level = if sweeps.len() % 2 == 0 { 3 } else { 0 };
+                sweeps.push((target, level, instruction.clone(), text));
             }
         }
     }
-    println!("{ways} ways");
-    assert!(wrong.is_empty() && ways > 200, "{} of {ways}:\n{}", wrong.len(), wrong.join("\n"));
+    // The longest test of this program: half of it for another thread.
+    let (one, other) = sweeps.split_at(sweeps.len() / 2);
+    let wrong = std::thread::scope(|scope| {
+        let other = scope.spawn(|| refused_sweeps(other));
+        [refused_sweeps(one), other.join().expect("the other half ends")].concat()
+    });
+    println!("{} ways", sweeps.len());
+    assert!(
+        wrong.is_empty() && sweeps.len() > 200,
+        "{} of {}:\n{}",
+        wrong.len(),
+        sweeps.len(),
+        wrong.join("\n")
+    );
+}
+
+/// Those of the compiles (target, level, instruction, module) that give no cubin, with their first error.
+fn refused_sweeps(sweeps: &[(&str, u8, String, String)]) -> Vec<String> {
+    let mut refused = Vec::new();
+    for (target, level, instruction, text) in sweeps {
+        let chip: Chip = target.parse().expect("a chip");
+        let db = Database::default();
+        let file = SourceFile::open(&db, text);
+        let mut options = Options::default();
+        options.level = *level;
+        let compiled = compile(&db, file, Config::create(&db, chip, &options), 1);
+        if compiled.cubin.is_none() {
+            let first = compiled.diagnostics.iter().find(|found| found.is_error());
+            let first = first.map(ToString::to_string).unwrap_or_default();
+            refused.push(format!("{target} -O{level} {instruction}: {first}"));
+        }
+    }
+    refused
 }
 
 /// The Ori of one instruction after lowering, for a chip with code generation, or nothing where the form is not legal.

@@ -73,8 +73,8 @@ fn two_divisions_share_a_routine() {
         ),
         expect![[r#"
             plain: 6 registers, frame 0, stack 0
-            k: 17 registers, frame 0, stack 0
-              k parts and meets x2
+            k: 18 registers, frame 0, stack 0
+              k parts and meets x3
               k calls $k$oriole.divide_f32 x2
               $k$oriole.divide_f32 parts and meets x1
               $k$oriole.divide_f32 goes back: RET.REL.NODEC R2 0x0 x1
@@ -123,8 +123,8 @@ fn a_recursive_callee_brings_its_routine() {
               $k$f parts and meets x2
               $k$f uses the stack x12
               $k$f calls $k$f x1
-              $k$f calls $k$oriole.divide_f64 x1
               $k$f goes back: RET.REL.NODEC R20 0x0 x1
+              $k$f calls $k$oriole.divide_f64 x1
               $k$oriole.root_f64 parts and meets x1
               $k$oriole.root_f64 goes back: RET.REL.NODEC R2 0x0 x1
               $k$oriole.divide_f64 parts and meets x1
