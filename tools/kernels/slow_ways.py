@@ -114,6 +114,68 @@ meet:
 }
 '''
 
+IN_A_ROW = '''
+.visible .entry slow_ways_in_a_row(.param .u64 singles, .param .u64 doubles, .param .u64 out)
+{
+    .reg .pred p, q, more;
+    .reg .b32 t, i, lane;
+    .reg .b64 singles_at, doubles_at, out_at;
+    .reg .f32 a, b, c, d, e, f, u, v, w, x, y, z;
+    .reg .f64 g, h, k, l, m;
+    mov.u32 t, %tid.x;
+    ld.param.u64 singles_at, [singles];
+    ld.param.u64 doubles_at, [doubles];
+    ld.param.u64 out_at, [out];
+    mad.wide.u32 singles_at, t, 48, singles_at;
+    mad.wide.u32 doubles_at, t, 24, doubles_at;
+    mad.wide.u32 out_at, t, 112, out_at;
+    and.b32 lane, t, 3;
+    setp.ne.u32 q, lane, 1;
+    mov.u32 i, 0;
+next:
+    ld.global.f32 a, [singles_at];
+    ld.global.f32 b, [singles_at+4];
+    div.rn.f32 u, a, b;
+    ld.global.f32 c, [singles_at+8];
+    ld.global.f32 d, [singles_at+12];
+    div.rn.f32 v, c, d;
+    st.global.f32 [out_at], u;
+    ld.global.f32 w, [out_at];
+    ld.global.f32 e, [singles_at+16];
+    rcp.rn.f32 x, e;
+    ld.global.f32 f, [singles_at+20];
+    abs.f32 y, f;
+    sqrt.rn.f32 y, y;
+    div.rn.f32 w, w, y;
+    mov.f32 z, v;
+    @q div.rn.f32 z, a, e;
+    st.global.f32 [out_at+4], v;
+    st.global.f32 [out_at+8], w;
+    st.global.f32 [out_at+12], x;
+    st.global.f32 [out_at+16], y;
+    st.global.f32 [out_at+20], z;
+    ld.global.f64 g, [doubles_at];
+    ld.global.f64 h, [doubles_at+8];
+    ld.global.f64 k, [doubles_at+16];
+    div.rn.f64 l, g, h;
+    div.rn.f64 m, h, k;
+    st.global.f64 [out_at+24], l;
+    st.global.f64 [out_at+32], m;
+    abs.f64 g, g;
+    sqrt.rn.f64 l, g;
+    rcp.rn.f64 m, h;
+    st.global.f64 [out_at+40], m;
+    div.rn.f64 k, l, k;
+    st.global.f64 [out_at+48], k;
+    add.u64 singles_at, singles_at, 24;
+    add.u64 out_at, out_at, 56;
+    add.u32 i, i, 1;
+    setp.lt.u32 more, i, 2;
+    @more bra next;
+    ret;
+}
+'''
+
 
 def pressure_text():
     """Words that live across four divisions."""
@@ -147,7 +209,7 @@ def pressure_text():
 
 def write_ptx():
     """Writes the PTX of all kernels."""
-    open(os.path.join(record.ROOT, 'slow_ways.ptx'), 'w').write(HEAD + DESCEND + RECURSION + LANES + pressure_text())
+    open(os.path.join(record.ROOT, 'slow_ways.ptx'), 'w').write(HEAD + DESCEND + RECURSION + LANES + IN_A_ROW + pressure_text())
 
 
 def descend(n, x):
@@ -175,6 +237,23 @@ def lane(t, a, b):
     if t % 3 == 1:
         return f32(math.sqrt(abs(a)))
     return quotient(1.0, b)
+
+
+def in_a_row(t, singles, doubles):
+    """The bytes of a thread of `slow_ways_in_a_row`."""
+    g, h, k = doubles
+    written = b''
+    for i in range(2):
+        a, b, c, d, e, f = singles[6 * i:6 * i + 6]
+        v, y = quotient(c, d), f32(math.sqrt(abs(f)))
+        found = [quotient(a, b), v, quotient(quotient(a, b), y), quotient(1.0, e), y, v if t % 4 == 1 else quotient(a, e)]
+        written += struct.pack('<6f', *found)
+        written += struct.pack('<4d', wide_quotient(g, h), wide_quotient(h, k), wide_quotient(1.0, h), wide_quotient(math.sqrt(abs(g)), k))
+    return written
+
+
+def wide_quotient(a, b):
+    return a / b if b else math.copysign(math.inf, math.copysign(1.0, a) * math.copysign(1.0, b))
 
 
 def single(random, spread):
@@ -210,3 +289,17 @@ for t in range(THREADS):
         total = (total * 31 + word) & M32
     after += [x & M64 for x in divided(left[t], right[t])] + [total | t << 32]
 case('slow_ways_pressure', 'slow_ways', [1], [THREADS], [Given('u64', left), Given('u64', right), Given('u32', words), Result('u64', after)])
+
+# Few lanes go a slow way in each of the divisions, none the same two, and the last threads in none.
+singles, doubles = [], []
+for t in range(THREADS):
+    ones = [single(r, 20) for _ in range(12)]
+    wides = [math.ldexp(1 + r.real(), r.between(-30, 30)) for _ in range(3)]
+    if t < 48:
+        ones[t % 12] = [0.0, math.inf, struct.unpack('<f', struct.pack('<I', 5))[0], -math.ldexp(1.5, 127)][t // 12]
+        wides[t % 3] = [math.ldexp(1.25, 1020), math.ldexp(1.5, -1060), math.inf][t // 3 % 3]
+    singles.append(ones)
+    doubles.append(wides)
+expected = b''.join(in_a_row(t, *both) for t, both in enumerate(zip(singles, doubles)))
+words = struct.unpack(f'<{len(expected) // 4}I', expected)
+case('slow_ways_in_a_row', 'slow_ways', [1], [THREADS], [Given('f32', sum(singles, [])), Given('f64', sum(doubles, [])), Result('u32', words)])

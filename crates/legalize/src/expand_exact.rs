@@ -251,6 +251,7 @@ fn unless(
     let start = emit.b.block();
     let (slow, join) = (emit.b.new_block(), emit.b.new_block());
     emit.b.branch(Guard { value: short.holds, negated: false }, join, slow);
+    emit.b.function_mut().block_mut(slow).cold = true;
     emit.b.set_block(slow);
     let long = long(emit);
     // An inlined routine has blocks of its own.

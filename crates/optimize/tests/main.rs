@@ -2,6 +2,7 @@
 //! program, so that it is linked once and shares its tools.
 
 mod common;
+mod gather_slow_paths;
 mod general;
 mod invariant_loads;
 mod late;

@@ -134,6 +134,8 @@ pub struct AllocateOptions {
     pub hoist_constants: bool,
     /// Moves on a back edge are placed before the branch where possible.
     pub latch_moves: bool,
+    /// Blocks that are rarely run go to the end.
+    pub cold_blocks: bool,
     /// Values that copies and tuples connect are assigned registers together.
     pub clusters: bool,
     /// Branches skip empty blocks, and fall through where they can.
@@ -223,6 +225,7 @@ impl Options {
             minimal: self.bool(KnobId::MinRegs),
             hoist_constants: self.level > 0 && !self.bool(KnobId::NoHoistConstants),
             latch_moves: self.level > 0 && !self.bool(KnobId::NoLatchMoves),
+            cold_blocks: self.level > 0 && !self.bool(KnobId::NoColdBlocks),
             clusters: !self.bool(KnobId::NoRegisterClusters),
             thread_branches: self.level > 0 && !self.bool(KnobId::NoThreadBranches),
             limit: self.register_limit(),

@@ -63,6 +63,8 @@ optimizations! {
     UniformAtomics,
     /// Copies of the body of a loop, for fewer tests and more loads in flight.
     Unrolling,
+    /// One branch to the slow paths of several divisions and roots.
+    GatheredSlowPaths,
     /// Slow paths of divisions and roots as routines that are called.
     Routines,
 }

@@ -154,6 +154,8 @@ knobs! {
     NoUniformAtomics = without("no-uniform-atomics", Optimization::UniformAtomics,
         "Update memory once for each lane where a warp could update one address once.");
     NoUnroll = without("no-unroll", Optimization::Unrolling, "Disable loop unrolling.");
+    NoGatheredSlowPaths = without("no-gathered-slow-paths", Optimization::GatheredSlowPaths,
+        "Branch to the slow path of each division and root for itself.");
     NoVectorAccesses = without("no-vector-accesses", Optimization::VectorAccesses,
         "Do not merge adjacent stores, nor loads of local and global memory, into vector accesses.");
     NoMemoryValues = without("no-memory-values", Optimization::MemoryValues,
@@ -193,6 +195,8 @@ knobs! {
         "Disable jump threading and the removal of empty blocks after register allocation.");
     NoHoistConstants = switch("no-hoist-constants", &[Reader::Allocate],
         "Do not hoist constants that both sides of a branch load into the same register.");
+    NoColdBlocks = switch("no-cold-blocks", &[Reader::Allocate],
+        "Leave code that is rarely run where it is, between the code that is run.");
     NoLatchMoves = switch("no-latch-moves", &[Reader::Allocate],
         "Keep the moves of a loop back edge in a block of their own.");
     NoRegisterClusters = switch("no-register-clusters", &[Reader::Allocate],

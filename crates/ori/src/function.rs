@@ -100,6 +100,8 @@ pub struct Block {
     /// Where it is the header of a loop, that loop is not unrolled: the source says so (`.pragma "nounroll"`), or it
     /// was already.
     pub nounroll: bool,
+    /// It is run rarely: a slow path. It goes to the end of the code.
+    pub cold: bool,
 }
 
 /// Registers that a compiler routine may clobber: the whole of its private convention.

@@ -318,7 +318,8 @@ impl FunctionParser {
                 return Err(Problem::Next { kind: "block b", number: self.function.blocks.len() });
             }
             cursor.expect(":")?;
-            let mut block = Block { nounroll: cursor.eat("nounroll"), ..Block::default() };
+            let nounroll = cursor.eat("nounroll");
+            let mut block = Block { nounroll, cold: cursor.eat("cold"), ..Block::default() };
             if cursor.eat("->") {
                 while cursor.peek().is_some() {
                     block.successors.push(BlockId(cursor.indexed("b")?));

@@ -136,6 +136,9 @@ fn write_block(function: &Function, id: BlockId, f: &mut Formatter<'_>) -> fmt::
     if block.nounroll {
         f.write_str(" nounroll")?;
     }
+    if block.cold {
+        f.write_str(" cold")?;
+    }
     if !block.successors.is_empty() {
         f.write_str(" ->")?;
         block.successors.iter().try_for_each(|successor| write!(f, " b{}", successor.0))?;

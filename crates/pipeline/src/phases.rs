@@ -4,10 +4,10 @@
 use oriole_legalize::{expand_exact, expand_wide, uniform_operands};
 use oriole_optimize::{
     passes::back_copy, passes::branch_opt, passes::constant_addends, passes::convert_mov_phi,
-    passes::expand_sync, passes::general_optimize, passes::generate_mov_phi, passes::group_descriptors,
-    passes::gvn_cse, passes::hoist_invariants, passes::keep_factors, passes::linear_replacement,
-    passes::literal_pool, passes::live_dead, passes::local_registers, passes::predication,
-    passes::reassociate, passes::sink, passes::strength_reduce, passes::uniform_atomics,
+    passes::expand_sync, passes::gather_slow_paths, passes::general_optimize, passes::generate_mov_phi,
+    passes::group_descriptors, passes::gvn_cse, passes::hoist_invariants, passes::keep_factors,
+    passes::linear_replacement, passes::literal_pool, passes::live_dead, passes::local_registers,
+    passes::predication, passes::reassociate, passes::sink, passes::strength_reduce, passes::uniform_atomics,
     passes::uniform_registers, passes::unroll, passes::vector_loads,
 };
 use oriole_options::{Optimization, PassOptions};
@@ -208,7 +208,7 @@ pub static PHASES: [Phase; 159] = [
     row(38, "OptimizeNestedCondBranches", SsaMid, 1, NotYet, "Flattens nested conditions."),
     row(39, "ConvertVTGReadWrite", SsaMid, 0, NotForCompute, "Graphics only."),
     row(40, "DoVirtualCTAExpansion", SsaMid, 0, NotForCompute, "Virtual-CTA operations."),
-    row(41, "MarkAdditionalColdBlocks", SsaMid, 1, NotYet, "Marks cold blocks."),
+    row(41, "MarkAdditionalColdBlocks", SsaMid, 1, By("MidExpansion"), "Marks cold blocks."),
     row(42, "ExpandMbarrier", SsaMid, 0, By("lowering and LateExpansion"), "mbarrier operations become native sequences."),
     row(43, "ForwardProgress", SsaMid, 0, NotYet, "Guarantees of forward progress."),
     row(44, "OptimizeUniformAtomic", SsaMid, 1, Work::Pass(&uniform_atomics::PASS), "Lanes that update one address have one of them do it for all."),
@@ -224,7 +224,7 @@ pub static PHASES: [Phase; 159] = [
     row(53, "OriPropagateVaryingFirst", SsaLate, 0, By("the phases that ask for divergence"), "Divergence analysis."),
     row(54, "OriDoRematEarly", SsaLate, 2, By("AdvancedPhasePreSched"), "Rematerialization near uses."),
     row(55, "LateExpansion", SsaLate, 0, Work::Pass(&uniform_operands::PASS), "Operands of warp-wide instructions move to uniform registers."),
-    row(56, "SpeculativeHoistComInsts", SsaLate, 2, NotYet, "Hoists common code above branches."),
+    row(56, "SpeculativeHoistComInsts", SsaLate, 2, Work::Pass(&gather_slow_paths::PASS), "Divisions and roots in a row share one branch to their slow paths, above which the code between them goes."),
     row(57, "RemoveASTToDefaultValues", SsaLate, 0, NotForCompute, "Graphics only."),
     row(58, "GeneralOptimizeLate", SsaLate, 1, Work::Pass(&general_optimize::PASS), "The bundle again."),
     row(59, "OriLoopFusion", SsaLate, 1, NotYet, "Fuses loops."),
@@ -282,8 +282,8 @@ pub static PHASES: [Phase; 159] = [
     row(118, "MercExpandInstructions", Selected, 0, Stage("oriole_isel::select", None), "Pseudo-instructions become instructions."),
     row(106, "AdvancedPhasePostSched", Finished, 1, Stage("oriole_schedule::after_allocation", Some("no-late-sched")), "List scheduling after allocation."),
     row(107, "OriRemoveNopCode", Finished, 1, By("PostExpansion"), "Removes copies of a register to itself."),
-    row(108, "OptimizeHotColdInLoop", Finished, 1, NotYet, "Moves cold blocks out of loops."),
-    row(109, "OptimizeHotColdFlow", Finished, 1, NotYet, "Moves cold blocks to the end."),
+    row(108, "OptimizeHotColdInLoop", Finished, 1, By("OptimizeHotColdFlow"), "Moves cold blocks out of loops."),
+    row(109, "OptimizeHotColdFlow", Finished, 1, Stage("oriole_regalloc::expand", Some("no-cold-blocks")), "Moves cold blocks to the end."),
     row(110, "PostSchedule", Finished, 1, NotYet, "Clean-up after scheduling."),
     row(111, "AdvancedPhasePostFixUp", Finished, 0, NotForCompute, "Backend hook."),
     row(112, "PlaceBlocksInSourceOrder", Finished, 0, Stage("oriole_emit::encode_function", None), "Layout of blocks; branches to the next block fall through."),

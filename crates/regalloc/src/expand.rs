@@ -7,7 +7,7 @@
 use crate::frame::{ALIGNMENT_SLACK, FRAME_ALIGN, align_stack, aligns_stack, move_stack, moves_stack};
 use crate::operands::local_address;
 use crate::set::RegisterSet;
-use crate::{AllocateError, Allocation, abi, check, hoist_constants, join_halves, latch_moves};
+use crate::{AllocateError, Allocation, abi, check, cold_blocks, hoist_constants, join_halves, latch_moves};
 use oriole_chip::{Chip, allocated};
 use oriole_options::AllocateOptions;
 use oriole_ori::branches::{
@@ -851,6 +851,8 @@ fn layout(function: &mut Function, options: &AllocateOptions) {
     canonical::order_blocks(function);
     if options.level == 0 {
         order_as_source(function);
+    } else if options.cold_blocks {
+        cold_blocks::move_to_end(function);
     }
     let alone = if follows_source(function, options) { lone_jumps(function) } else { FxHashSet::default() };
     let empty = function.blocks.iter().any(|block| block.instructions.is_empty());

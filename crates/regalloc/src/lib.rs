@@ -11,6 +11,7 @@
 
 pub mod abi;
 pub mod check;
+mod cold_blocks;
 mod color;
 mod driver;
 mod edges;

@@ -69,6 +69,7 @@ impl Work {
             instructions: if leave(id) { Vec::new() } else { block.instructions.clone() },
             successors: block.successors.clone(),
             nounroll: block.nounroll,
+            cold: block.cold,
         };
         Work {
             function: Function {

@@ -138,6 +138,7 @@ pub fn join_chains(function: &mut Function) -> bool {
             let block = function.block_mut(id);
             block.instructions.extend(taken.instructions);
             block.nounroll |= taken.nounroll;
+            block.cold |= taken.cold;
             block.successors = taken.successors.clone();
             for successor in taken.successors {
                 edges::rename_predecessor(function, successor, next, id);

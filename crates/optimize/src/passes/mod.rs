@@ -7,6 +7,7 @@ pub mod constant_addends;
 pub mod convert_mov_phi;
 pub mod dead_stores;
 pub mod expand_sync;
+pub mod gather_slow_paths;
 pub mod general_optimize;
 pub mod generate_mov_phi;
 pub mod group_descriptors;
