@@ -43,8 +43,45 @@ fn random_functions_keep_their_meaning() {
 fn check(text: &str, expected: Expect) {
     let mut function = parse(text).unwrap();
     predication::run(&mut function, None);
+    guarded_selections::run(&mut function);
     assert_verified(&function, Form::Ssa, "after");
     expected.assert_eq(&function.to_string());
+}
+
+#[test]
+fn a_selection_that_is_added() {
+    check(
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = LDG.E [{r0 r0}] mem(global r) ; 0
+  p2, PT = ISETP.AND.NE r0, r1, PT ; 1
+  r3 = SEL RZ, 0x1, !p2 ; 2
+  r4 = IADD3 r1, r3, RZ ; 3
+  r5 = SEL r4, RZ, !p2 ; 4
+  r6 = IADD3 r5, r0, RZ ; 5
+  r7 = SEL r0, 0x1, p2 ; 6
+  r8 = IADD3 r7, r6, RZ ; 7
+  STG.E [0x8], r8 mem(global w) ; 8
+  EXIT ; 9
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+              value r3
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              r1 = LDG.E [{r0 r0}] mem(global r) ; 0
+              p2, PT = ISETP.AND.NE r0, r1, PT ; 1
+              @p2 r4 = IADD3 r1, 0x1, RZ tied(r1) ; 3
+              r5 = SEL r4, RZ, !p2 ; 4
+              r6 = IADD3 r5, r0, RZ ; 5
+              r7 = SEL r0, 0x1, p2 ; 6
+              r8 = IADD3 r7, r6, RZ ; 7
+              STG.E [0x8], r8 mem(global w) ; 8
+              EXIT ; 9
+        "#]],
+    );
 }
 
 #[test]

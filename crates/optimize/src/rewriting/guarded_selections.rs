@@ -1,17 +1,17 @@
 //! Selections of a fresh result become guarded instructions: `t <- x + y; d <- p ? t : x` is `@p d <- x + y`, with
-//! `x` as the old value of `d`. That saves an instruction and a register where the old value is not live after it.
+//! `x` as the old value of `d`. That saves an instruction and a register where the old value is not live after it. The
+//! same with a selection that is added: `s <- p ? y : 0; d <- x + s` is `@p d <- x + y`.
 //!
 //! Part of phase 63, OriDoPredication. SSA in, SSA out.
 
 use oriole_ori::{
-    BlockId, File, Function, Guard, Instruction, Liveness, Opcode, SourceKind, Value, Values, effects,
+    BlockId, File, Function, Guard, Instruction, Liveness, Opcode, Source, SourceKind, Value, Values, effects,
 };
 use oriole_sass::{Class, Op};
 use typed_index_collections::{TiVec, ti_vec};
 
 /// Rewrites the selections of every block; true if there was one.
 pub fn run(function: &mut Function) -> bool {
-    let is_selection = |i: &Instruction| matches!(i.opcode, Opcode::Sass(Op::SEL | Op::FSEL));
     if !function.blocks.iter().flat_map(|block| &block.instructions).any(is_selection) {
         return false;
     }
@@ -56,7 +56,8 @@ impl Walk {
             if gone[index] {
                 continue;
             }
-            if let Some((at, guarded)) = self.guarded(function, &instructions, index) {
+            let guarded = self.guarded(function, &instructions, index);
+            if let Some((at, guarded)) = guarded.or_else(|| self.added(function, &instructions, index)) {
                 instructions[index] = guarded;
                 gone[at] = true;
             }
@@ -84,35 +85,78 @@ impl Walk {
         index: usize,
     ) -> Option<(usize, Instruction)> {
         let selection = &instructions[index];
-        if !matches!(selection.opcode, Opcode::Sass(Op::SEL | Op::FSEL))
-            || selection.guard.is_some()
-            || !selection.mods.is_empty()
+        ways(function, selection)?.into_iter().find_map(|(new, old, guard)| {
+            let (new, old) = (new.as_plain_value()?, old.as_plain_value()?);
+            let at = self.place[new].filter(|_| self.uses[new] == 1)? as usize;
+            let operation = &instructions[at];
+            if self.alive[old] || new == old || !may_be_guarded(operation) {
+                return None;
+            }
+            let mut guarded = operation.clone();
+            guarded.guard = Some(guard);
+            guarded.tied = Values::from_slice(&[old]);
+            guarded.destinations[0] = selection.destinations[0].clone();
+            guarded.origin = selection.origin;
+            Some((at, guarded))
+        })
+    }
+
+    /// The guarded addition that takes the place of an addition of a selection, and which one it makes superfluous.
+    fn added(
+        &self,
+        function: &Function,
+        instructions: &[Instruction],
+        index: usize,
+    ) -> Option<(usize, Instruction)> {
+        let addition = &instructions[index];
+        let [a, b, Source { kind: SourceKind::Zero(File::R), .. }] = addition.sources.as_slice() else {
+            return None;
+        };
+        if addition.opcode != Opcode::Sass(Op::IADD3)
+            || !addition.mods.is_empty()
+            || !may_be_guarded(addition)
         {
             return None;
         }
-        let [holds, fails, condition] = selection.sources.as_slice() else { return None };
-        let SourceKind::Values(predicate) = &condition.kind else { return None };
-        let &[predicate] = predicate.as_slice() else { return None };
-        if function.file(predicate) != File::P {
-            return None;
-        }
-        [(holds, fails, condition.invert), (fails, holds, !condition.invert)].into_iter().find_map(
-            |(new, old, negated)| {
-                let (new, old) = (new.as_plain_value()?, old.as_plain_value()?);
-                let at = self.place[new].filter(|_| self.uses[new] == 1)? as usize;
-                let operation = &instructions[at];
-                if self.alive[old] || new == old || !may_be_guarded(operation) {
-                    return None;
-                }
-                let mut guarded = operation.clone();
-                guarded.guard = Some(Guard { value: predicate, negated });
-                guarded.tied = Values::from_slice(&[old]);
-                guarded.destinations[0] = selection.destinations[0].clone();
-                guarded.origin = selection.origin;
-                Some((at, guarded))
-            },
-        )
+        [(a, b), (b, a)].into_iter().find_map(|(selected, old)| {
+            let (selected, old) = (selected.as_plain_value()?, old.as_plain_value()?);
+            let at = self.place[selected].filter(|_| self.uses[selected] == 1)? as usize;
+            if self.alive[old] || selected == old {
+                return None;
+            }
+            let is_zero = |source: &Source| matches!(source.kind, SourceKind::Zero(File::R));
+            let (term, _, guard) =
+                ways(function, &instructions[at])?.into_iter().find(|(_, other, _)| is_zero(other))?;
+            let mut guarded = addition.clone();
+            guarded.guard = Some(guard);
+            guarded.tied = Values::from_slice(&[old]);
+            // An immediate is the second operand.
+            guarded.sources[0] = Source::value(old);
+            guarded.sources[1] = term.clone();
+            let reads_it = term.as_plain_value() == Some(old);
+            (!reads_it && matches!(term.kind, SourceKind::Values(_) | SourceKind::Imm(_)))
+                .then_some((at, guarded))
+        })
     }
+}
+
+fn is_selection(instruction: &Instruction) -> bool {
+    matches!(instruction.opcode, Opcode::Sass(Op::SEL | Op::FSEL))
+}
+
+/// Both ways to read a selection: its result under a guard, and its result otherwise.
+fn ways<'a>(function: &Function, selection: &'a Instruction) -> Option<[(&'a Source, &'a Source, Guard); 2]> {
+    if !is_selection(selection) || selection.guard.is_some() || !selection.mods.is_empty() {
+        return None;
+    }
+    let [holds, fails, condition] = selection.sources.as_slice() else { return None };
+    let SourceKind::Values(predicate) = &condition.kind else { return None };
+    let &[value] = predicate.as_slice() else { return None };
+    let negated = condition.invert;
+    (function.file(value) == File::P).then_some([
+        (holds, fails, Guard { value, negated }),
+        (fails, holds, Guard { value, negated: !negated }),
+    ])
 }
 
 /// True if an instruction only defines one general register, unguarded and with short latency.
