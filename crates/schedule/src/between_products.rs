@@ -9,17 +9,20 @@
 //! with copies as early as their barrier allows. The best one is used if it is no slower than that of the list
 //! schedulers.
 
+use crate::budget::RESERVED;
+use crate::dense_ids::DenseIds;
+use crate::distance;
 use crate::graph::{Graph, Node, Sides, is_value_only};
+use crate::matrix_blocks::{is_matrix, operation};
 use crate::occupancy::blocks;
 use crate::region::{Counts, Region};
+use crate::tables::Tables;
 use crate::top_down::State;
 use crate::units::{GLOBAL, Progress, Units};
-use crate::{Tables, pre_ra};
 use oriole_chip::allocated;
-use oriole_latency::{Model, Unit};
-use oriole_ori::effects::is_product_step_of;
-use oriole_ori::{Function, Instruction, MachineBlock, MachineInstruction, Opcode};
-use oriole_sass::{Mods, Op};
+use oriole_latency::Model;
+use oriole_ori::{Function, Instruction, Opcode};
+use oriole_sass::Op;
 use std::rc::Rc;
 
 /// The place of the general registers among the counts of the files.
@@ -41,48 +44,11 @@ const CYCLES_AHEAD: u32 = 256;
 /// Most places that a value may be computed ahead of the first unscheduled instruction.
 const PLACES_AHEAD: u32 = 24;
 
-/// True if an instruction multiplies matrices, and only its operands restrict its motion.
-fn multiplies(op: Op, mods: &Mods) -> bool {
-    op.info().units.contains(&Unit::Tensor) && op.info().aligned && !is_product_step_of(op, mods)
-}
-
-/// True if instructions multiply matrices that are loaded from shared memory, or copied there.
-fn is_matrix_block<'a>(instructions: impl Iterator<Item = (Op, &'a Mods)> + Clone) -> bool {
-    instructions.clone().any(|(op, mods)| multiplies(op, mods))
-        && instructions.clone().any(|(op, _)| matches!(op, Op::LDSM | Op::LDGSTS))
-}
-
-fn operation(instruction: &Instruction) -> Option<(Op, &Mods)> {
-    let Opcode::Sass(op) = instruction.opcode else { return None };
-    Some((op, &instruction.mods))
-}
-
-/// True if a block multiplies matrices.
-fn is_matrix(instructions: &[Instruction]) -> bool {
-    is_matrix_block(instructions.iter().filter_map(operation))
-}
-
-/// True if a function has a block that multiplies matrices.
-pub fn has_matrix_blocks(function: &Function) -> bool {
-    function.blocks.iter().any(|block| is_matrix(&block.instructions))
-}
-
-/// True for a block of machine instructions that multiplies matrices.
-pub fn is_matrix_code(instructions: &[MachineInstruction]) -> bool {
-    is_matrix_block(instructions.iter().map(|it| (it.instruction.op, &it.instruction.mods)))
-}
-
-/// Unit usage of a block of machine instructions, if it multiplies matrices.
-pub fn machine_units(model: &Model, block: &MachineBlock) -> Option<Units> {
-    let all = block.instructions.iter().map(|it| Some((it.instruction.op, &it.instruction.mods)));
-    is_matrix_code(&block.instructions).then(|| Units::new(model, all))
-}
-
 /// Registers for such schedules in a function that needs `needed` without them: a few more, unless an SM would then
 /// hold one block less.
 pub fn registers(function: &Function, tables: &Tables, needed: u32) -> u32 {
     let blocks = |values: u32| {
-        let named = u16::try_from(values + pre_ra::RESERVED).unwrap_or(u8::MAX.into());
+        let named = u16::try_from(values + RESERVED).unwrap_or(u8::MAX.into());
         blocks(function, tables, allocated(named))
     };
     let more = needed + MORE;
@@ -246,12 +212,9 @@ struct Tried {
 }
 
 /// The graph of a block whose MMAs may move across barriers, `None` if it multiplies no matrices.
-pub fn graph(
-    model: &Model,
-    instructions: &[Instruction],
-    ids: &mut crate::dense_ids::DenseIds,
-) -> Option<Graph> {
-    let latency = |from: &Instruction, to: &Instruction, node| match pre_ra::latency(model, from, to, node) {
+pub fn graph(model: &Model, instructions: &[Instruction], ids: &mut DenseIds) -> Option<Graph> {
+    let latency = |from: &Instruction, to: &Instruction, node| match distance::latency(model, from, to, node)
+    {
         // Loads from global memory get as much time as copies from there.
         _ if node == Node::Read && from.opcode == Opcode::Sass(Op::LDG) => GLOBAL,
         cycles => cycles,

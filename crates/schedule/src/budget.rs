@@ -3,7 +3,8 @@
 //! It is here because loads in flight are paid with registers, and up to the budget they cost nothing. It knows the
 //! limits of the chip and the directives of the kernel; instructions and schedules must not enter.
 
-use crate::{Tables, occupancy};
+use crate::occupancy;
+use crate::tables::Tables;
 use oriole_chip::Usage;
 use oriole_options::{OrderOptions, ScheduleMode};
 use oriole_ori::{Function, changes_registers};
@@ -14,6 +15,9 @@ const UNIT: u16 = 8;
 
 /// Threads of a block where the source does not say it: as many warps as an SM adds or drops at a time.
 const UNKNOWN_THREADS: u32 = 128;
+
+/// General registers that allocation reserves for the stack pointer and for room to assemble tuples.
+pub const RESERVED: u32 = 5;
 
 /// Register counts of a thread, ascending: with more than one of them an SM holds fewer warps.
 pub struct Steps(SmallVec<[u16; 12]>);

@@ -4,8 +4,8 @@
 //! every block, on others before each signal that copies are complete. The reason is not documented; the copies may
 //! rely on them, so they are added here too, at the end, where no pass moves them away.
 
-use crate::Tables;
 use crate::effects::{Effects, Finishing};
+use crate::tables::Tables;
 use oriole_ori::{MachineInstruction, Origin};
 use oriole_sass::form::Table;
 use oriole_sass::register::{PT, RZ};

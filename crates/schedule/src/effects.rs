@@ -1,7 +1,7 @@
 //! Effects of a machine instruction on control words: its class, its registers with their roles, and its scoreboard
 //! reports. Computed once per instruction.
 
-use crate::{Tables, reverse_postorder};
+use crate::tables::Tables;
 use oriole_chip::MOST_UNIFORM;
 use oriole_latency::{Class, Milestone, Model, Reports, ResultPart, Slot, Touched};
 use oriole_ori::{BlockId, Fixup, MachineBlock, MachineFunction, MachineInstruction};
@@ -9,7 +9,7 @@ use oriole_sass::form::Table;
 use oriole_sass::register::{PT, RZ};
 use oriole_sass::{Access, Effect, Instruction, Mod, Op, RegisterFile, accesses};
 use smallvec::SmallVec;
-use typed_index_collections::TiVec;
+use typed_index_collections::{TiVec, ti_vec};
 
 /// Starts of the register files in one numbering of all tracked registers, the general one first. The hardware keeps
 /// convergence barriers in order.
@@ -61,6 +61,37 @@ impl Finishing {
     pub fn function(&self) -> &MachineFunction {
         &self.function
     }
+}
+
+/// Blocks in reverse postorder; unreachable ones come last.
+fn reverse_postorder(function: &MachineFunction) -> Vec<BlockId> {
+    let count = function.blocks.len();
+    let mut order = Vec::with_capacity(count);
+    let mut seen: TiVec<BlockId, bool> = ti_vec![false; count];
+    let mut unreachable = Vec::new();
+    for root in function.blocks.keys() {
+        if seen[root] {
+            continue;
+        }
+        seen[root] = true;
+        let mut part = Vec::new();
+        let mut stack = vec![(root, 0)];
+        while let Some((block, next)) = stack.last_mut() {
+            if let Some(&successor) = function.blocks[*block].successors.get(*next) {
+                *next += 1;
+                if !std::mem::replace(&mut seen[successor], true) {
+                    stack.push((successor, 0));
+                }
+            } else {
+                part.push(*block);
+                stack.pop();
+            }
+        }
+        part.reverse();
+        if root == BlockId(0) { order = part } else { unreachable.extend(part) }
+    }
+    order.extend(unreachable);
+    order
 }
 
 /// Effects of an instruction.

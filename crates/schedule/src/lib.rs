@@ -4,17 +4,24 @@
 //! allocation; machine instructions are scheduled again after form selection, and then the control words are filled
 //! in. No register is chosen and nothing is encoded here.
 
+mod arrange;
 mod between_products;
 mod bottom_up;
 mod bounded;
 mod budget;
+mod candidate;
+mod choice;
 mod copies;
 mod decoded;
 mod dense_ids;
+mod distance;
 mod effects;
 mod graph;
 mod in_order;
+mod known_blocks;
+mod matrix_blocks;
 mod occupancy;
+mod pending;
 mod post_ra;
 mod pre_ra;
 mod pressure;
@@ -27,71 +34,31 @@ mod scoreboards;
 mod serial;
 mod stalls;
 mod statistics;
+mod tables;
 mod timeline;
 mod top_down;
 mod units;
+mod weigh;
 mod words;
 mod workarounds;
 
-pub use between_products::has_matrix_blocks;
 pub use budget::Steps;
 pub use decoded::decoded;
 pub use effects::Finishing;
+pub use known_blocks::KnownBlocks;
+pub use matrix_blocks::has_matrix_blocks;
 pub use occupancy::{Throughput, counts_blocks, registers_decide, step_below};
-pub use pre_ra::{KnownBlocks, weight};
+pub use pre_ra::weight;
 pub use pressure::{Named, Pressure, named, pressure};
 pub use profile::{LaunchBounds, Profile, profile};
 pub use report::report;
 pub use statistics::{Hiding, Statistics, Usage, statistics, usage};
+pub use tables::Tables;
 pub use timeline::{Issue, timeline};
 
-use oriole_chip::{Chip, Limits};
-use oriole_latency::Model;
 use oriole_options::{FinishOptions, OrderOptions};
-use oriole_ori::{BlockId, Budget, Function, MachineFunction};
-use oriole_sass::form::Table;
+use oriole_ori::{Budget, Function, MachineFunction};
 use std::fmt;
-use typed_index_collections::{TiVec, ti_vec};
-
-/// Chip tables that scheduling needs.
-#[derive(Clone, Copy)]
-pub struct Tables {
-    /// Its resource limits.
-    pub limits: Limits,
-    /// Its forms.
-    pub forms: &'static Table,
-    /// Its latencies.
-    pub latency: &'static Model,
-    /// General registers that a thread may be allocated.
-    pub registers: u16,
-    /// Count of dummy loads before the first asynchronous copy of a block.
-    pub loads_before_copies: u8,
-    /// Count of dummy loads before each signal that copies are complete.
-    pub loads_before_signals: u8,
-    /// A dummy shuffle marks the entry of a function.
-    pub marks_entries: bool,
-    /// A dummy instruction precedes each barrier of the block.
-    pub pauses_before_barriers: bool,
-    /// A load from global memory has read its address before a later one writes its result.
-    pub loads_read_in_order: bool,
-}
-
-impl Tables {
-    /// The tables of a chip, `None` if it lacks one.
-    pub fn of(chip: Chip) -> Option<Tables> {
-        Some(Tables {
-            limits: chip.limits()?,
-            forms: oriole_sass::form::table(chip)?,
-            latency: Model::of(chip)?,
-            registers: u16::from(chip.register_files().general.count),
-            loads_before_copies: chip.loads_before_copies(),
-            loads_before_signals: chip.loads_before_signals(),
-            marks_entries: chip.marks_entries(),
-            pauses_before_barriers: chip.pauses_before_barriers(),
-            loads_read_in_order: chip.loads_read_in_order(),
-        })
-    }
-}
 
 /// Reason why nothing can be scheduled.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -169,37 +136,6 @@ pub fn control_words(
         reuse::assign(&mut finishing, forms);
     }
     Ok(finishing.function)
-}
-
-/// Blocks in reverse postorder; unreachable ones come last.
-fn reverse_postorder(function: &MachineFunction) -> Vec<BlockId> {
-    let count = function.blocks.len();
-    let mut order = Vec::with_capacity(count);
-    let mut seen: TiVec<BlockId, bool> = ti_vec![false; count];
-    let mut unreachable = Vec::new();
-    for root in function.blocks.keys() {
-        if seen[root] {
-            continue;
-        }
-        seen[root] = true;
-        let mut part = Vec::new();
-        let mut stack = vec![(root, 0)];
-        while let Some((block, next)) = stack.last_mut() {
-            if let Some(&successor) = function.blocks[*block].successors.get(*next) {
-                *next += 1;
-                if !std::mem::replace(&mut seen[successor], true) {
-                    stack.push((successor, 0));
-                }
-            } else {
-                part.push(*block);
-                stack.pop();
-            }
-        }
-        part.reverse();
-        if root == BlockId(0) { order = part } else { unreachable.extend(part) }
-    }
-    order.extend(unreachable);
-    order
 }
 
 #[cfg(test)]

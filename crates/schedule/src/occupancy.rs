@@ -5,11 +5,11 @@
 //! where the steps are. For kernels that multiply matrices the first schedule ignores occupancy: accumulators fill
 //! the registers, so that few blocks fit, and the other registers decide how many.
 
-use crate::Tables;
 use crate::dense_ids::DenseIds;
+use crate::distance::latency;
 use crate::graph::{Graph, Sides};
-use crate::pre_ra::latency;
 use crate::region::Region;
+use crate::tables::Tables;
 use oriole_chip::Usage;
 use oriole_ori::{BlockId, Function, Instruction, Liveness, Opcode, changes_registers};
 use oriole_sass::{Class, Op};
@@ -52,7 +52,8 @@ fn is_in_tensor_memory(function: &Function) -> bool {
     instructions.any(|i| i.opcode == Opcode::Sass(Op::UTCATOMSWS))
 }
 
-pub fn multiplies_matrices(function: &Function) -> bool {
+/// True if a function has an instruction that multiplies matrices.
+fn multiplies_matrices(function: &Function) -> bool {
     function.blocks.iter().flat_map(|block| &block.instructions).any(multiplies)
 }
 

@@ -5,9 +5,10 @@
 //! after the first schedule. Nothing moves between blocks and no register changes. The schedule affects only time,
 //! never correctness: stalls and scoreboards are computed after it.
 
-use crate::between_products;
+use crate::arrange::arrange;
 use crate::effects::{Effects, Finishing, REGISTERS, Registers};
 use crate::graph::{Accesses, Edges, Graph, Kind, as_ordered};
+use crate::matrix_blocks::machine_units;
 use crate::units::{Progress, Units};
 use oriole_latency::{Class, Model, ResultPart};
 use oriole_ori::effects::{
@@ -39,7 +40,7 @@ pub fn order(finishing: &mut Finishing, model: &Model, between_products: bool) {
         }
         pending.clear();
         let block = &mut function.blocks[id];
-        let units = between_products.then(|| between_products::machine_units(model, block)).flatten();
+        let units = between_products.then(|| machine_units(model, block)).flatten();
         order_block(block, &mut effects[id], model, units.as_ref(), &mut arrival, &mut uses);
         let late = (0u16..).zip(&arrival).filter(|&(_, &cycles)| cycles > 0);
         pending.extend(late.map(|(r, &cycles)| (r, cycles)));
@@ -351,13 +352,6 @@ fn order_block(
         arrange(&mut block.instructions, &places);
         arrange(effects, &places);
     }
-}
-
-/// Permutes a list; `order` names each index once.
-pub fn arrange<T>(list: &mut Vec<T>, order: &[u32]) {
-    let mut old: Vec<Option<T>> = std::mem::take(list).into_iter().map(Some).collect();
-    list.reserve_exact(order.len());
-    list.extend(order.iter().filter_map(|&node| old[node as usize].take()));
 }
 
 /// Cycles from the issue of each instruction to the end of the longest path that starts there. A result that leaves

@@ -5,8 +5,8 @@
 //! program's own waits; but an allocation may move a result or reuse the register of a factor, and a program may use
 //! either too early. A wait is inserted there: that is always correct, and costs only time.
 
-use crate::Tables;
 use crate::effects::{Effects, Finishing, UNIFORM, early_target};
+use crate::tables::Tables;
 use oriole_latency::{Class, Slot};
 use oriole_ori::{BlockId, MachineInstruction};
 use oriole_sass::{Control, EncodeError, Guard, Instruction, Mod, Mods, Op, Operand, OperandKind, Symbol};

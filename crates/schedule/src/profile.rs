@@ -3,9 +3,9 @@
 //! Times are estimates, to compare one state of a function with another: within a block instructions issue in order,
 //! each when its operands are available; values from other blocks are available at once; a loop runs once.
 
-use crate::Tables;
+use crate::distance::latency;
 use crate::graph::Node;
-use crate::pre_ra::latency;
+use crate::tables::Tables;
 use oriole_chip::{Occupancy, Usage};
 use oriole_latency::{Class, Model, UNITS, Unit};
 use oriole_ori::{BlockId, Cfg, Function, Opcode, Statistics, Value};

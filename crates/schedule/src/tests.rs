@@ -937,7 +937,7 @@ fn what_a_budget_allows_comes_ahead() {
     let function = oriole_ori::parse::parse(&text).expect("Ori");
     let instructions = &function.block(BlockId(0)).instructions;
     let mut numbers = crate::dense_ids::DenseIds::new(function.values.len());
-    let cycles = |from: &Instruction, to: &Instruction, node| crate::pre_ra::latency(model(), from, to, node);
+    let cycles = |from: &Instruction, to: &Instruction, node| crate::distance::latency(model(), from, to, node);
     let graph = crate::graph::Graph::new(instructions, crate::graph::Sides::Kept, &mut numbers, cycles);
     let region = crate::region::Region::new(model(), &function, instructions, &[], graph, &mut numbers);
     let low: Vec<u32> = (0..region.len() as u32).collect();

@@ -1,7 +1,7 @@
 //! Constraints on a single control word: fields that an opcode accepts, and the yield flag.
 
-use crate::Tables;
 use crate::effects::Effects;
+use crate::tables::Tables;
 use oriole_latency::is_branch_like;
 use oriole_ori::{MachineInstruction, Origin};
 use oriole_sass::{Control, EncodeError, Guard, Instruction, Mod, Mods, Op};

@@ -3,8 +3,8 @@
 //! barrier, or before a register count change where the warp need not be converged. The hardware may rely on them, so
 //! they are added here too, at the end, where no pass moves them away.
 
-use crate::Tables;
 use crate::effects::{Effects, Finishing};
+use crate::tables::Tables;
 use crate::words::Nop;
 use oriole_ori::{BlockId, MachineInstruction, Origin};
 use oriole_sass::form::Table;
