@@ -427,3 +427,6 @@ impl Rest<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

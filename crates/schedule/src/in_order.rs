@@ -81,3 +81,6 @@ impl Covered {
         Covered(before)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -418,3 +418,6 @@ fn list(mut clock: Clock<'_>, height: &[u32]) -> (Vec<u32>, Vec<u32>, u32) {
     }
     (places, times, clock.cycle)
 }
+
+#[cfg(test)]
+mod tests;

@@ -197,3 +197,6 @@ impl<'a> Blocks<'a> {
 pub fn weight(loops: &Loops, block: BlockId) -> u64 {
     loops.weight(block)
 }
+
+#[cfg(test)]
+mod tests;

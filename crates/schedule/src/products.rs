@@ -318,3 +318,6 @@ fn wait(left: u8) -> Instruction {
     ];
     instruction(Op::WARPGROUP, &[Mod::DEPBAR, Mod::LE], operands)
 }
+
+#[cfg(test)]
+mod tests;

@@ -265,3 +265,6 @@ fn touching(values: usize, operands: &[Operands]) -> Csr<usize, u32> {
         }
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -73,3 +73,6 @@ fn units(text: &mut String, usage: &Usage) {
         None => writeln!(text),
     };
 }
+
+#[cfg(test)]
+mod tests;

@@ -74,3 +74,6 @@ pub fn assign(finishing: &mut Finishing, forms: &'static Table) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -386,3 +386,6 @@ fn choose(
     }
     covered
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,3 +57,6 @@ pub fn assign(finishing: &mut Finishing, model: &Model, nop: &Nop) {
         block.instructions = out;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -380,3 +380,6 @@ fn put_in<T>(list: &mut Vec<T>, added: Vec<(usize, T)>) {
     all.extend(added.map(|(_, new)| new));
     *list = all;
 }
+
+#[cfg(test)]
+mod tests;

@@ -144,3 +144,6 @@ fn weigh(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
