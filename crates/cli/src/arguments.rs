@@ -403,7 +403,7 @@ pub struct Asm {
 pub struct Ori {
     /// PTX file; `-` is standard input.
     pub input: PathBuf,
-    /// Phase by name or number; `list` lists them.
+    /// Phase by name or number; `list` lists them, and `all` with `--changed` is all of them.
     #[arg(long, value_name = "PHASE", value_parser = Listed { word: "list", list: lists::phases })]
     pub after: String,
     /// Only this function, by its symbol or its source name (`foo`, `foo<int>`, `space::foo`).
@@ -415,6 +415,12 @@ pub struct Ori {
     /// Print the blocks in reverse postorder, and the back edges.
     #[arg(long, conflicts_with = "dot")]
     pub rpo: bool,
+    /// Print what each phase changed, up to and with PHASE: only phases that changed something, as a difference of Ori.
+    #[arg(long, conflicts_with_all = ["dot", "rpo"])]
+    pub changed: bool,
+    /// Lines of context around differences.
+    #[arg(long, value_name = "LINES", default_value_t = 3, requires = "changed")]
+    pub context: usize,
     /// Target and options.
     #[command(flatten)]
     pub target: Target,

@@ -10,7 +10,7 @@ use crate::session::{self, ArgumentError, options, options_without_code};
 use oriole::program::Opened;
 use oriole_chip::Chip;
 use oriole_diagnostics::{Code, Diagnostic};
-use oriole_explore::{Function, Layout, PhaseView, Wins, write_selection};
+use oriole_explore::{Function, Layout, PhaseView, Wins, write_changes, write_selection};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -81,6 +81,12 @@ fn functions(
 
 /// Runs `oriole ori`.
 pub fn ori(arguments: &Ori) -> Outcome {
+    if arguments.changed {
+        return changes(arguments);
+    }
+    if arguments.after == "all" {
+        return misused("`--after all` goes with `--changed`");
+    }
     let Some(phase) = PhaseView::find(&arguments.after) else {
         return misused(format!("there is no phase `{}`; `--after list` lists them", arguments.after));
     };
@@ -95,6 +101,21 @@ pub fn ori(arguments: &Ori) -> Outcome {
     let only = arguments.function.as_deref();
     functions(&arguments.input, only, &arguments.target, Shows::NoCode, |function, text| {
         phase.write(function, layout, text)
+    })
+}
+
+/// Prints what each phase changes.
+fn changes(arguments: &Ori) -> Outcome {
+    let last = match arguments.after.as_str() {
+        "all" => None,
+        name => match PhaseView::find(name) {
+            Some(phase) => Some(phase),
+            None => return misused(format!("there is no phase `{name}`; `--after list` lists them")),
+        },
+    };
+    let only = arguments.function.as_deref();
+    functions(&arguments.input, only, &arguments.target, Shows::NoCode, |function, text| {
+        write_changes(function, last, arguments.context, text)
     })
 }
 

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use oriole_diagnostics::Diagnostic;
 use oriole_pipeline::{Phase, Work};
 use oriole_queries::{Failed, view};
+use similar::TextDiff;
 
 use crate::compiled::Function;
 use crate::ori_graph::ori_dot;
@@ -83,6 +84,38 @@ impl PhaseView {
         }
         Ok(())
     }
+}
+
+/// Writes what each phase changes in a function, up to and with a phase or all of them: differences of Ori, with this number of
+/// lines around each.
+///
+/// # Errors
+/// As [`PhaseView::write`].
+pub fn write_changes(
+    function: &Function<'_>,
+    last: Option<PhaseView>,
+    context: usize,
+    text: &mut String,
+) -> Result<(), Vec<Diagnostic>> {
+    let &Function { db, unit, config, .. } = function;
+    let place = |phase: &Phase| oriole_pipeline::PHASES.iter().position(|row| row.number == phase.number);
+    let end = last.and_then(|PhaseView(phase)| place(phase));
+    let name = function.shown();
+    let mut changes = String::new();
+    let followed = view::followed(db, unit, config, &mut |phase, before, after| {
+        if end.is_none_or(|end| place(phase) <= Some(end)) {
+            let _ = writeln!(changes, "// {name}: {} {}", phase.number, phase.name);
+            changes += &difference(before, after, context);
+        }
+    });
+    followed.map_err(|failed| function.diagnosed(&failed))?;
+    text.push_str(&changes);
+    Ok(())
+}
+
+/// The difference of two texts of Ori in unified form, without the names of files.
+pub fn difference(before: &str, after: &str, context: usize) -> String {
+    TextDiff::from_lines(before, after).unified_diff().context_radius(context).to_string()
 }
 
 /// The phases, a line each; with `all`, also those that have nothing to do in compute code.

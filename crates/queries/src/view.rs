@@ -150,11 +150,33 @@ pub struct Snapshot {
 /// # Panics
 /// Unwinds with [`salsa::Cancelled`] if a write is waiting.
 pub fn history<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Vec<Snapshot>> {
+    let mut history = Vec::new();
+    let raw = followed(db, unit, config, &mut |phase, _, text| {
+        history.push(Snapshot { phase: Some(phase), text: text.to_owned() });
+    })?;
+    history.insert(0, Snapshot { phase: None, text: raw });
+    Ok(triomphe::Arc::new(history))
+}
+
+/// Runs all stages of a unit up to allocation once more, and shows its Ori before and after each phase that changes it. The
+/// result is raw Ori.
+///
+/// # Errors
+/// As [`ori_after`].
+///
+/// # Panics
+/// Unwinds with [`salsa::Cancelled`] if a write is waiting.
+pub fn followed<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    config: Config,
+    watch: &mut dyn FnMut(&'static Phase, &str, &str),
+) -> Result<String, Failed> {
     let body = files::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
     let lower = configuration::lowering(db, unit.file(db), config);
     let raw_settings = Settings { lower, ..settings() };
     let raw = stage::run(db, config, "raw", &raw_settings, |context| oriole_pipeline::raw(body, context))?;
-    let mut history = vec![Snapshot { phase: None, text: raw.to_string() }];
+    let first = raw.to_string();
     let mut function = handed_on(raw);
     // That nothing is left to do is no change.
     let text_of = |function: &Function| Function { at_fixed_point: false, ..function.clone() }.to_string();
@@ -166,14 +188,14 @@ pub fn history<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) ->
             oriole_pipeline::run_watched(group, function, context, &mut |phase, function| {
                 let text = text_of(function);
                 if text != before {
-                    before.clone_from(&text);
-                    history.push(Snapshot { phase: Some(phase), text });
+                    watch(phase, &before, &text);
+                    before = text;
                 }
             })
         })?;
         function = handed_on(after);
     }
-    Ok(triomphe::Arc::new(history))
+    Ok(first)
 }
 
 /// The profile that a report phase prints.
