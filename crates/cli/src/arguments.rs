@@ -3,6 +3,7 @@
 //! It is here so that the files of commands take arguments from one place, and none of them from another command. Nothing is done
 //! here.
 
+mod search;
 mod shared;
 
 use crate::lists::{self, Listed, What};
@@ -11,6 +12,7 @@ use oriole_chip::Chip;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub use search::Reduce;
 pub use shared::{CacheArguments, Target, Tuning};
 
 const EXAMPLES: &str = "\
@@ -85,6 +87,8 @@ pub enum Command {
     Run(Run),
     /// Estimate the time that launch records take on a GPU.
     Time(Time),
+    /// Find the smallest PTX for which a command still succeeds.
+    Reduce(Reduce),
     /// Write an HTML page: PTX, Ori and SASS side by side, with live registers, timing and control flow.
     View(View),
     /// Compare the code of two cubins, or of PTX compiled in two ways.

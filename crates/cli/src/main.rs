@@ -16,6 +16,7 @@ mod names;
 mod outcome;
 mod progress;
 mod ptxas;
+mod reduce;
 mod render;
 mod run;
 mod session;
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
         Command::Watch(arguments) => watch::watch(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Time(arguments) => time::time(arguments),
+        Command::Reduce(arguments) => reduce::reduce(arguments),
         Command::View(arguments) => view::view(arguments),
         Command::Diff(arguments) => diff::diff(arguments),
         Command::Dis(arguments) => dis::dis(arguments),

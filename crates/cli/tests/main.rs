@@ -26,6 +26,7 @@ mod ptxas;
 #[cfg(unix)]
 mod readme;
 mod records;
+mod reduce;
 mod support;
 mod time;
 mod verdicts;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     &["query-macro", "chip", "diagnostics", "options", "store", "debug-info", "memory-functions"],
     &["syntax", "sass", "machine-model"],
-    &["ptx", "latency", "ori", "ptxas"],
+    &["ptx", "latency", "ori", "ptxas", "reduce"],
     &["hir", "cubin"],
     &["lower", "legalize", "optimize", "schedule", "regalloc", "isel", "interp", "simulate"],
     &["emit", "timing"],
