@@ -83,7 +83,8 @@ fn a_long_loop_of_a_known_count_has_the_rest_in_front() {
         &body,
         expect![[r#"
             b0 x6 -> b1
-            b1 x306 -> b1
+            b1 x306 -> b1 b2
+            b2 x0 -> 
         "#]],
     );
     check_known(
@@ -91,7 +92,8 @@ fn a_long_loop_of_a_known_count_has_the_rest_in_front() {
         &body,
         expect![[r#"
             b0 x12 -> b1
-            b1 x306 -> b1
+            b1 x306 -> b1 b2
+            b2 x0 -> 
         "#]],
     );
     // Too large for a part.
@@ -152,11 +154,13 @@ fn an_open_loop_is_four_two_and_one() {
           r1 = IADD3 r1, 0x1, RZ ; 8
           p9, PT = ISETP.AND.LT r1, r0, PT ; 9
           @!p9 EXIT ; 9
-        b5: -> b5
+        b5: -> b5 b6
           r4 = IMAD r4, r1, r0 ; 1
           r1 = IADD3 r1, 0x1, RZ ; 8
           p9, PT = ISETP.AND.LT r1, r0, PT ; 9
-          @!p9 EXIT ; 9
+          @p9 BRA b5 ; 9
+        b6:
+          EXIT ; 10
     "#]]
     .assert_eq(&code);
 }
@@ -309,25 +313,27 @@ fn the_counter_is_found_through_copies_and_pairs() {
     check_outline(
         copied,
         expect![[r#"
-        b0 x0 -> b3 b1
-        b1 x4 -> b1 b2
-        b2 x0 -> b3
-        b3 x0 -> b5 b4
-        b4 x2 -> b5
-        b5 x1 -> b5
-    "#]],
+            b0 x0 -> b3 b1
+            b1 x4 -> b1 b2
+            b2 x0 -> b3
+            b3 x0 -> b5 b4
+            b4 x2 -> b5
+            b5 x1 -> b5 b6
+            b6 x0 -> 
+        "#]],
     );
     let wide = "b1: -> b1 b2\n  r4 = IMAD r4, r1, r0 ; 1\n  r5 = MOV 0x4 ; 2\n  r6 = Copy RZ ; 2\n  {r7 r8} = Add64 {r7 r8}, {r5 r6} ; 2\n  p9 = SetPredicate64.NE.U64 {r7 r8}, {r2 r3} ; 3\n  @p9 BRA b1 ; 9\nb2:\n  EXIT ; 10\n";
     check_outline(
         wide,
         expect![[r#"
-        b0 x0 -> b3 b1
-        b1 x4 -> b1 b2
-        b2 x0 -> b3
-        b3 x0 -> b5 b4
-        b4 x2 -> b5
-        b5 x1 -> b5
-    "#]],
+            b0 x0 -> b3 b1
+            b1 x4 -> b1 b2
+            b2 x0 -> b3
+            b3 x0 -> b5 b4
+            b4 x2 -> b5
+            b5 x1 -> b5 b6
+            b6 x0 -> 
+        "#]],
     );
     // It leaves the loop if the condition holds.
     let turned = "b1: -> b2 b1\n  r4 = IMAD r4, r1, r0 ; 1\n  r1 = IADD3 r1, 0x1, RZ ; 2\n  p9, PT = ISETP.AND.GE r1, r0, PT ; 3\n  @p9 BRA b2 ; 9\n  BRA b1 ; 9\nb2:\n  EXIT ; 10\n";
@@ -339,7 +345,8 @@ fn the_counter_is_found_through_copies_and_pairs() {
             b2 x0 -> b3
             b3 x0 -> b5 b4
             b4 x2 -> b5
-            b5 x1 -> b5
+            b5 x1 -> b6 b5
+            b6 x0 -> 
         "#]],
     );
 }
@@ -372,20 +379,22 @@ b4:
             b2 x0 -> b3
             b3 x0 -> b5 b4
             b4 x8 -> b5
-            b5 x4 -> b5
+            b5 x4 -> b5 b6
+            b6 x0 -> 
         "#]],
     );
     check_outline(
         &nest("r0"),
         expect![[r#"
-        b0 x0 -> b1
-        b1 x0 -> b4 b2
-        b2 x4 -> b2 b3
-        b3 x0 -> b7 b4
-        b4 x0 -> b6 b5
-        b5 x2 -> b7 b6
-        b6 x1 -> b6 b7
-        b7 x0 -> b1
-    "#]],
+            b0 x0 -> b1
+            b1 x0 -> b4 b2
+            b2 x4 -> b2 b3
+            b3 x0 -> b7 b4
+            b4 x0 -> b6 b5
+            b5 x2 -> b7 b6
+            b6 x1 -> b6 b7
+            b7 x0 -> b1 b8
+            b8 x0 -> 
+        "#]],
     );
 }

@@ -227,10 +227,17 @@ impl Machine<'_> {
             // After a branch of the block only its other side remains.
             && !function.block(id).instructions[..index].iter().any(|i| i.opcode == Op::BRA.into())
         {
+            // A lane that has passed its branches has only to fall through to the exit.
+            let ends = |block: BlockId, index: usize| {
+                let rest = &function.block(block).instructions[index..];
+                let next = function.block(block).successors.last();
+                is_bare_exit(function, block)
+                    || index > 0 && rest.is_empty() && next.is_some_and(|&to| is_bare_exit(function, to))
+            };
             for (lane, state) in self.lanes.iter().enumerate() {
                 let elsewhere = !group.contains(&lane) && state.state != State::Ended;
                 assert!(
-                    !elsewhere || is_bare_exit(function, state.block),
+                    !elsewhere || ends(state.block, state.index),
                     "lane {lane} is at {} while others are in uniform {id}",
                     state.block
                 );

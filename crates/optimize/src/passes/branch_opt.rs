@@ -1,13 +1,16 @@
 //! Phase 15, OriBranchOpt: equal branch targets, branches to branches, empty blocks, chains of blocks, branches to an
 //! exit.
 //!
+//! An exit at the end of a loop is the other way round: there the guarded branch goes back, and the exit follows it, so
+//! that an iteration has one transfer.
+//!
 //! Each rewrite works in SSA and outside it: an edge is moved only where no phi would have to choose.
 
 use oriole_options::Optimization;
 use oriole_ori::branches::{fold_equal_targets, guarded_branch, is_plain_branch, skip_empty_blocks};
 use oriole_ori::edges;
 use oriole_ori::{
-    BlockId, FormChange, Function, Instruction, Opcode, Outcome, Pass, canonical, exits::is_bare_exit,
+    Block, BlockId, FormChange, Function, Instruction, Opcode, Outcome, Pass, canonical, exits::is_bare_exit,
 };
 use oriole_sass::Op;
 use typed_index_collections::{TiVec, ti_vec};
@@ -32,6 +35,7 @@ pub fn run(function: &mut Function) {
     loop {
         let mut changed = fold_equal_targets(function);
         changed |= exit_in_place(function);
+        changed |= exit_after_loop(function);
         changed |= skip_empty_blocks(function);
         changed |= join_chains(function);
         if !changed {
@@ -46,9 +50,10 @@ pub fn remove_unreachable(function: &mut Function) {
     canonical::order_blocks(function);
 }
 
-/// A branch to a block that only exits becomes an exit.
+/// A branch to a block that only exits becomes an exit, unless the other way is back to the start of a loop.
 fn exit_in_place(function: &mut Function) -> bool {
     let mut changed = false;
+    let graph = function.graph();
     for id in function.block_ids() {
         match function.block(id).successors[..] {
             [taken, other] if taken != other => {
@@ -59,6 +64,9 @@ fn exit_in_place(function: &mut Function) -> bool {
                 }
                 let gone = if taken_exits { taken } else { other };
                 let stays = if taken_exits { other } else { taken };
+                if graph.cfg().position(stays) <= graph.cfg().position(id) {
+                    continue;
+                }
                 let block = function.block_mut(id);
                 let branch = &mut block.instructions[index];
                 branch.opcode = Op::EXIT.into();
@@ -90,6 +98,32 @@ fn exit_in_place(function: &mut Function) -> bool {
             }
             _ => {}
         }
+    }
+    changed
+}
+
+/// A guarded exit before a branch back to the start of a loop becomes an exit behind it.
+fn exit_after_loop(function: &mut Function) -> bool {
+    let mut changed = false;
+    let graph = function.graph();
+    let cfg = graph.cfg();
+    for &id in cfg.order() {
+        let block = function.block(id);
+        let [header] = block.successors[..] else { continue };
+        let [.., exit, back] = block.instructions.as_slice() else { continue };
+        if cfg.position(header) > cfg.position(id) || !is_guarded_exit(exit) || !is_plain_branch(back) {
+            continue;
+        }
+        let guard = exit.guard.map(|guard| oriole_ori::Guard { negated: !guard.negated, ..guard });
+        let (mut exit, mut back) = (exit.clone(), back.clone());
+        (exit.guard, back.guard) = (None, guard);
+        let last = function.blocks.next_key();
+        function.blocks.push(Block { instructions: vec![exit], ..Block::default() });
+        let block = function.block_mut(id);
+        block.instructions.truncate(block.instructions.len() - 2);
+        block.instructions.push(back);
+        block.successors.push(last);
+        changed = true;
     }
     changed
 }
