@@ -291,8 +291,86 @@ def nested_case():
     return counts, [word for column in columns for word in column]
 
 
+# Loops that are tested before each iteration, by type, comparison, first value, step, and how they are left; limits from memory.
+FIRST_TESTED = [(ty, relation, start, step, way) for ty in ('s32', 'u32', 's64') for relation, start, step in (('lt', 0, 1), ('le', 2, 3), ('gt', 21, -1), ('ne', 0, 1)) for way in ('branch', 'body')]
+
+
+def first_tested_text():
+    lines = ['mad.wide.u32 at, t, 4, in;', 'ld.global.u32 n, [at];', 'cvt.u64.u32 wn, n;']
+    for place, (ty, relation, start, step, way) in enumerate(FIRST_TESTED):
+        i, limit = ('wi', 'wn') if ty.endswith('64') else ('i', 'n')
+        lines += ['mov.u64 from, table;', 'mov.u32 acc, t;', 'mov.u32 trips, 0;', f'mov.{ty} {i}, {start};', f'T{place}:']
+        if way == 'branch':
+            lines += [f'setp.{INVERSE[relation]}.{ty} p, {i}, {limit};', f'@p bra T{place}End;']
+        else:
+            lines += [f'setp.{relation}.{ty} p, {i}, {limit};', f'@p bra T{place}Body;', f'bra.uni T{place}End;', f'T{place}Body:']
+        lines += BODY + [f'add.{ty} {i}, {i}, {step};', f'bra.uni T{place};', f'T{place}End:']
+        lines += ['cvt.u32.u64 y, wi;'] if i == 'wi' else ['mov.u32 y, i;']
+        lines += ['xor.b32 acc, acc, y;'] + stores(place * 8 * THREADS, 'acc', 'trips')
+    place = len(FIRST_TESTED) * 8 * THREADS
+    # A loop in a loop that begins with it, where the way out of the inner one is the test of the outer one.
+    lines += ['mov.u32 acc, t;', 'mov.u32 i, 0;', 'mov.u32 j, 0;', 'U:', 'setp.ge.u32 p, i, n;', '@p bra UEnd;', 'V:', 'and.b32 m, acc, 3;', 'setp.eq.u32 q, m, 0;', '@q bra UStep;', 'mad.lo.u32 acc, acc, 5, j;', 'add.u32 acc, acc, 1;', 'add.u32 j, j, 1;', 'bra.uni V;']
+    lines += ['UStep:', 'add.u32 acc, acc, 7;', 'add.u32 i, i, 1;', 'bra.uni U;', 'UEnd:'] + stores(place, 'acc', 'j')
+    # Two ways back, a way out of the body, and a load and a product with the test.
+    lines += ['mov.u32 acc, t;', 'mov.u32 i, 0;', 'W:', 'and.b32 m, i, 63;', 'mad.wide.u32 from, m, 4, table;', 'ld.global.u32 x, [from];', 'mad.lo.u32 acc, acc, 3, x;', 'setp.ge.u32 p, i, n;', '@p bra WEnd;', 'add.u32 i, i, 1;', 'and.b32 m, acc, 7;', 'setp.eq.u32 q, m, 1;', '@q bra W;', 'setp.eq.u32 r, m, 6;', '@r bra WEnd;', 'add.u32 acc, acc, i;', 'bra.uni W;', 'WEnd:'] + stores(place + 8 * THREADS, 'acc', 'i')
+    # The loop is left by an exit, at the top and at the end: nothing follows.
+    lines += [f'mad.wide.u32 at, t, 8, out;', 'mov.u32 acc, t;', 'mov.u32 i, 0;', 'setp.gt.u32 q, t, 15;', '@q bra Y;', 'X:', f'st.global.u32 [at+{place + 16 * THREADS}], acc;', 'setp.ge.u32 p, i, n;', '@p exit;', 'mad.lo.u32 acc, acc, 3, i;', 'add.u32 i, i, 1;', 'bra.uni X;']
+    lines += ['Y:', 'mad.lo.u32 acc, acc, 5, i;', 'add.u32 i, i, 1;', f'st.global.u32 [at+{place + 16 * THREADS}], acc;', 'setp.ge.u32 p, i, n;', '@p exit;', 'bra.uni Y;']
+    return lines
+
+
+def first_tested_case():
+    counts = [t * 7 % 24 for t in range(THREADS)]
+    columns = []
+    for ty, relation, start, step, _ in FIRST_TESTED:
+        column = []
+        for t, n in enumerate(counts):
+            acc, i, trips = t, start, 0
+            while RELATIONS[relation](i, n):
+                acc = (acc * 5 + TABLE[trips]) & M32
+                trips += 1
+                i += step
+            column += [acc ^ i & M32, trips]
+        columns.append(column)
+    inner, ways, exits = [], [], []
+    for t, n in enumerate(counts):
+        acc, j = t, 0
+        for _ in range(n):
+            while acc & 3:
+                acc = (acc * 5 + j + 1) & M32
+                j += 1
+            acc = (acc + 7) & M32
+        inner += [acc, j]
+        acc, i = t, 0
+        while True:
+            acc = (acc * 3 + TABLE[i & 63]) & M32
+            if i >= n:
+                break
+            i += 1
+            if acc & 7 == 1:
+                continue
+            if acc & 7 == 6:
+                break
+            acc = (acc + i) & M32
+        ways += [acc, i]
+        acc, i = t, 0
+        if t <= 15:
+            while i < n:
+                acc = (acc * 3 + i) & M32
+                i += 1
+        else:
+            while True:
+                acc = (acc * 5 + i) & M32
+                i += 1
+                if i >= n:
+                    break
+        exits += [acc, 0]
+    out = [word for column in columns + [inner, ways, exits] for word in column]
+    return counts, [word if n // 2 % THREADS < LANES else 0 for n, word in enumerate(out)]
+
+
 def write_ptx():
-    text = HEAD + entry('loops_open', open_text()) + entry('loops_stepped', stepped_text(), ', .param .u32 step_of_all, .param .u64 wide_step') + entry('loops_known', known_text(KNOWN)) + entry('loops_nested', nested_text())
+    text = HEAD + entry('loops_open', open_text()) + entry('loops_stepped', stepped_text(), ', .param .u32 step_of_all, .param .u64 wide_step') + entry('loops_known', known_text(KNOWN)) + entry('loops_nested', nested_text()) + entry('loops_tested_first', first_tested_text())
     open(os.path.join(record.ROOT, FILE + '.ptx'), 'w').write(text)
 
 
@@ -304,3 +382,5 @@ OUT = known_case(KNOWN)
 case('loops_known', FILE, [1], [LANES], [Result('u32', OUT, [0] * len(OUT)), Given('u32', [0]), Given('u32', TABLE)])
 COUNTS, OUT = nested_case()
 case('loops_nested', FILE, [1], [THREADS], [Result('u32', OUT, [0] * len(OUT)), Given('u32', COUNTS), Given('u32', TABLE)])
+COUNTS, OUT = first_tested_case()
+case('loops_tested_first', FILE, [1], [LANES], [Result('u32', OUT, [0] * len(OUT)), Given('u32', COUNTS), Given('u32', TABLE)])

@@ -55,7 +55,8 @@ fn phases_show_what_they_change() {
         -  {r8 r9} = Add64 {r2 r3}, {r6 r7} ; 5
         +  {r8 r9} = IMAD.U32.WIDE r5, 0x4, {r2 r3} ; 5
            STG.E desc{u0 u1}[{r8 r9}].64, r4 mem(global w) ; 6
-    "#]].assert_eq(&all);
+    "#]]
+    .assert_eq(&all);
     // The first phase alone, and nothing at level 0, where no phase has anything to do.
     let first = shown(&["--after", "13", "--context", "1"]);
     assert!(!first.is_empty() && all.starts_with(&first) && all.len() > first.len());

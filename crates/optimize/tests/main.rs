@@ -10,6 +10,7 @@ mod local_registers;
 mod long_numbers;
 mod memory_values;
 mod predication;
+mod rotate_loops;
 mod ssa;
 mod strength_reduce;
 mod uniform_atomics;

@@ -65,6 +65,8 @@ optimizations! {
     Unrolling,
     /// One branch to the slow paths of several divisions and roots.
     GatheredSlowPaths,
+    /// Loops with the test at the top are tested at the end.
+    Rotation,
     /// Slow paths of divisions and roots as routines that are called.
     Routines,
 }

@@ -156,6 +156,8 @@ knobs! {
     NoUnroll = without("no-unroll", Optimization::Unrolling, "Disable loop unrolling.");
     NoGatheredSlowPaths = without("no-gathered-slow-paths", Optimization::GatheredSlowPaths,
         "Branch to the slow path of each division and root for itself.");
+    NoRotation = without("no-rotation", Optimization::Rotation,
+        "Test loops at their top where the source does.");
     NoVectorAccesses = without("no-vector-accesses", Optimization::VectorAccesses,
         "Do not merge adjacent stores, nor loads of local and global memory, into vector accesses.");
     NoMemoryValues = without("no-memory-values", Optimization::MemoryValues,

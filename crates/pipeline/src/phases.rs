@@ -7,8 +7,8 @@ use oriole_optimize::{
     passes::expand_sync, passes::gather_slow_paths, passes::general_optimize, passes::generate_mov_phi,
     passes::group_descriptors, passes::gvn_cse, passes::hoist_invariants, passes::keep_factors,
     passes::linear_replacement, passes::literal_pool, passes::live_dead, passes::local_registers,
-    passes::predication, passes::reassociate, passes::sink, passes::strength_reduce, passes::uniform_atomics,
-    passes::uniform_registers, passes::unroll, passes::vector_loads,
+    passes::predication, passes::reassociate, passes::rotate_loops, passes::sink, passes::strength_reduce,
+    passes::uniform_atomics, passes::uniform_registers, passes::unroll, passes::vector_loads,
 };
 use oriole_options::{Optimization, PassOptions};
 use oriole_ori::{Form, Pass};
@@ -185,7 +185,7 @@ pub static PHASES: [Phase; 159] = [
     row(15, "OriBranchOpt", Early, 1, Work::Pass(&branch_opt::PASS), "Branch folding, unreachable blocks, straightening."),
     row(16, "OriPerformLiveDeadFirst", Early, 1, Work::Pass(&live_dead::PASS), "Liveness and dead code."),
     row(17, "OptimizeBindlessHeaderLoads", Early, 1, NotYet, "Shares loads of texture headers."),
-    row(18, "OriLoopSimplification", Early, 1, NotYet, "Preheaders and single latches."),
+    row(18, "OriLoopSimplification", Early, 1, Work::Pass(&rotate_loops::PASS), "Loops with the test at the top are tested before them and at their end."),
     row(19, "OriSplitLiveRanges", Early, 1, NotYet, "Splits live ranges at loop borders."),
     row(20, "PerformPGO", Early, 1, NotYet, "Block weights from a profile."),
     row(21, "OriStrengthReduce", Early, 1, Work::Pass(&strength_reduce::PASS), "Multiplications and divisions by constants become cheaper."),

@@ -23,6 +23,7 @@ pub mod memory_values;
 pub mod predication;
 pub mod reassociate;
 pub mod rematerialize;
+pub mod rotate_loops;
 pub mod sink;
 pub mod strength_reduce;
 pub mod uniform_atomics;
