@@ -2013,3 +2013,109 @@ b2:
         "#]],
     );
 }
+
+/// A number that is chosen and added is a carry: of the sum, of its difference, of three, or beside another number.
+#[test]
+fn chosen_numbers_are_carries() {
+    check(
+        linear,
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = S2R %(SR_CTAID.X) ; 0
+  {r2 r3} = LDC.64 c[0][0x210] ; 0
+  p20, PT = ISETP.AND.LT r0, 0x5, PT ; 1
+  p21, PT = ISETP.AND.LT r1, r0, PT ; 1
+  r4 = SEL 0x1, RZ, p20 ; 2
+  r5 = IADD3 r0, r4, RZ ; 3
+  r6 = SEL RZ, 0x1, p21 ; 2
+  r7 = IADD3 r5, r6, RZ ; 3
+  r8 = SEL 0x1, RZ, p21 ; 4
+  r9 = IADD3 r0, -r8, r1 ; 4
+  r10 = SEL 0x8, 0x9, !p21 ; 5
+  r11 = IADD3 r10, r1, RZ ; 5
+  r12 = SEL 0x1, RZ, p21 ; 6
+  r13 = IADD3 r12, -r1, RZ ; 6
+  r14 = SEL 0x2, RZ, p21 ; 7
+  r15 = IADD3 r14, r1, RZ ; 7
+  r16 = SEL 0x1, RZ, p21 ; 8
+  r17 = IADD3 r16, r1, RZ ; 8
+  STG.E [{r2 r3}].64, r7 mem(global w) ; 9
+  STG.E [{r2 r3} + 4].64, r9 mem(global w) ; 9
+  STG.E [{r2 r3} + 8].64, r11 mem(global w) ; 9
+  STG.E [{r2 r3} + 12].64, r13 mem(global w) ; 9
+  STG.E [{r2 r3} + 16].64, r15 mem(global w) ; 9
+  STG.E [{r2 r3} + 20].64, r16 mem(global w) ; 9
+  STG.E [{r2 r3} + 24].64, r17 mem(global w) ; 9
+  EXIT ; 10
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              r1 = S2R %(SR_CTAID.X) ; 0
+              {r2 r3} = LDC.64 c[0][0x210] ; 0
+              p20, PT = ISETP.AND.LT r0, 0x5, PT ; 1
+              p21, PT = ISETP.AND.LT r1, r0, PT ; 1
+              r7 = IADD3.X r0, RZ, RZ, p20, !p21 ; 3
+              r9 = IADD3.X r0, 0xffffffff, r1, !p21, !PT ; 4
+              r11 = IADD3.X r1, 0x8, RZ, p21, !PT ; 5
+              r12 = SEL 0x1, RZ, p21 ; 6
+              r13 = IADD3 r12, -r1, RZ ; 6
+              r14 = SEL 0x2, RZ, p21 ; 7
+              r15 = IADD3 r14, r1, RZ ; 7
+              r16 = SEL 0x1, RZ, p21 ; 8
+              r17 = IADD3 r16, r1, RZ ; 8
+              STG.E [{r2 r3}].64, r7 mem(global w) ; 9
+              STG.E [{r2 r3}+0x4].64, r9 mem(global w) ; 9
+              STG.E [{r2 r3}+0x8].64, r11 mem(global w) ; 9
+              STG.E [{r2 r3}+0xc].64, r13 mem(global w) ; 9
+              STG.E [{r2 r3}+0x10].64, r15 mem(global w) ; 9
+              STG.E [{r2 r3}+0x14].64, r16 mem(global w) ; 9
+              STG.E [{r2 r3}+0x18].64, r17 mem(global w) ; 9
+              EXIT ; 10
+        "#]],
+    );
+}
+
+/// Of halves as well: but the sign of three is not that of two and one.
+#[test]
+fn extremes_of_three_halves() {
+    check(
+        linear,
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = S2R %(SR_CTAID.X) ; 0
+  {r2 r3} = LDC.64 c[0][0x210] ; 0
+  r4 = HMNMX2.BF16_V2 r0, r1, PT ; 1
+  r5 = HMNMX2.BF16_V2 r4, r2, PT ; 1
+  r6 = HMNMX2.XORSIGN r0, r1, PT ; 2
+  r7 = HMNMX2.XORSIGN r6, r2, PT ; 2
+  r8 = HMNMX2 r0, r1, PT ; 3
+  r9 = HMNMX2 r8, r2, !PT ; 3
+  STG.E [{r2 r3}].64, r5 mem(global w) ; 9
+  STG.E [{r2 r3} + 4].64, r7 mem(global w) ; 9
+  STG.E [{r2 r3} + 8].64, r9 mem(global w) ; 9
+  EXIT ; 10
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              r1 = S2R %(SR_CTAID.X) ; 0
+              {r2 r3} = LDC.64 c[0][0x210] ; 0
+              r5 = VHMNMX.BF16_V2 r0, r1, r2, PT ; 1
+              r6 = HMNMX2.XORSIGN r0, r1, PT ; 2
+              r7 = HMNMX2.XORSIGN r6, r2, PT ; 2
+              r8 = HMNMX2 r0, r1, PT ; 3
+              r9 = HMNMX2 r8, r2, !PT ; 3
+              STG.E [{r2 r3}].64, r5 mem(global w) ; 9
+              STG.E [{r2 r3}+0x4].64, r7 mem(global w) ; 9
+              STG.E [{r2 r3}+0x8].64, r9 mem(global w) ; 9
+              EXIT ; 10
+        "#]],
+    );
+}

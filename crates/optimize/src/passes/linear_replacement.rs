@@ -1,6 +1,6 @@
 //! Phase 31, OriLinearReplacement: fuses chains of two operations into one instruction: nested adds and multiplies
-//! (`IADD3`, `IMAD`, `IMAD.WIDE`), shifted addends (`LEA`), LUT composition (`LOP3`, `PLOP3`), and contraction of
-//! floating-point multiply and add (`FFMA`, `DFMA`) where source and option allow it.
+//! (`IADD3`, `IMAD`, `IMAD.WIDE`), chosen numbers (`IADD3.X`), shifted addends (`LEA`), LUT composition (`LOP3`,
+//! `PLOP3`), and contraction of floating-point multiply and add (`FFMA`, `DFMA`) where source and option allow it.
 //!
 //! An inner operation is fused only if it has no other reader and is in the same loop, so that no work is duplicated.
 //!
@@ -12,6 +12,7 @@ use crate::analyses::definitions::Definitions;
 use crate::analyses::slots::exchanged;
 use crate::analyses::value_facts::{Evaluation, ValueFacts, fixed_input, uses_input};
 use crate::passes::live_dead::Removed;
+use crate::rewriting::carry_sums;
 use crate::rewriting::view::View;
 use crate::{passes::general_optimize, passes::live_dead};
 use oriole_chip::Chip;
@@ -301,11 +302,15 @@ struct Fuser<'a> {
 impl Fuser<'_> {
     fn fuse(&self, i: &Instruction, contract: bool) -> Option<Instruction> {
         match i.opcode {
-            Opcode::Sass(Op::IADD3) => self.sum(i),
+            Opcode::Sass(Op::IADD3) => {
+                self.sum(i).or_else(|| carry_sums::run(&self.view, i, |source| self.inner(source)))
+            }
             Opcode::Sass(Op::FADD) if i.mods.has(Mod::SAT) && is_clamp(i) => self.clamped(i),
             Opcode::Sass(Op::FADD) if contract => self.contraction(i, Op::FMUL, Op::FFMA),
             Opcode::Sass(Op::DADD) if contract => self.contraction(i, Op::DMUL, Op::DFMA),
             Opcode::Sass(Op::FADD2) if contract => self.contraction(i, Op::FMUL2, Op::FFMA2),
+            // The sign of three would not be that of two and one.
+            Opcode::Sass(Op::HMNMX2) if !i.mods.has(Mod::XORSIGN) => self.extreme_of_three(i, Op::VHMNMX),
             Opcode::Sass(Op::FMNMX) => self.extreme_of_three(i, Op::FMNMX3),
             Opcode::Sass(Op::VIMNMX) => {
                 self.extreme_of_sum(i).or_else(|| self.extreme_of_three(i, Op::VIMNMX3))

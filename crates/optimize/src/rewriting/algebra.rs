@@ -796,7 +796,7 @@ impl View<'_> {
 
     /// For an instruction with one of two constants as its result: the constant where a predicate holds, the other
     /// constant, and the predicate. It is a select, or adds a carry to a constant.
-    fn one_of_two(&self, i: &Instruction) -> Option<(u32, u32, Source)> {
+    pub(crate) fn one_of_two(&self, i: &Instruction) -> Option<(u32, u32, Source)> {
         let number = |index: usize| self.known(i.sources.get(index)?);
         let (a, b, choice) = match (i.opcode, i.sources.as_slice()) {
             (Opcode::Sass(Op::SEL), [_, _, choice]) => (number(0)?, number(1)?, choice),

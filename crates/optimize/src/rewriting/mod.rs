@@ -2,6 +2,7 @@
 
 pub mod address_fold;
 pub mod algebra;
+pub(crate) mod carry_sums;
 pub mod copy_propagation;
 pub mod fold;
 pub mod guarded_selections;
