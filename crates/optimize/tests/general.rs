@@ -2119,3 +2119,93 @@ b0:
         "#]],
     );
 }
+
+/// A divisor of at least one is not compared with the smallest normal number; one that may be smaller, or negative, is.
+#[test]
+fn bounds_decide_comparisons() {
+    check(
+        general,
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  {r2 r3} = LDC.64 c[0][0x210] ; 0
+  r4 = MUFU.EX2 r0 ; 1
+  r5 = FMUL r4, r4 ; 1
+  r6 = FADD r5, 0x3f800000 ; 1
+  p30, PT = FSETP.AND.GEU |r6|, 0x00800000, PT ; 2
+  p31, PT = FSETP.AND.LT r6, 0x3f800000, PT ; 2
+  p32, PT = FSETP.AND.GE r6, 0x3f800000, PT ; 3
+  p33, PT = FSETP.AND.GEU |r5|, 0x00800000, PT ; 4
+  r7 = FADD r5, 0xbf800000 ; 5
+  p34, PT = FSETP.AND.GEU r7, 0xbf800000, PT ; 5
+  r14 = SEL r0, r4, p30 ; 6
+  r15 = SEL r0, r4, p31 ; 6
+  r16 = SEL r0, r4, p32 ; 6
+  r17 = SEL r0, r4, p33 ; 6
+  r18 = SEL r0, r4, p34 ; 6
+  STG.E [{r2 r3}].64, r14 mem(global w) ; 9
+  STG.E [{r2 r3} + 4].64, r15 mem(global w) ; 9
+  STG.E [{r2 r3} + 8].64, r16 mem(global w) ; 9
+  STG.E [{r2 r3} + 12].64, r17 mem(global w) ; 9
+  STG.E [{r2 r3} + 16].64, r18 mem(global w) ; 9
+  EXIT ; 10
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              {r2 r3} = LDC.64 c[0][0x210] ; 0
+              r4 = MUFU.EX2 r0 ; 1
+              r5 = FMUL r4, r4 ; 1
+              r6 = FADD r5, 0x3f800000 ; 1
+              p32, PT = FSETP.AND.GE r6, 0x3f800000, PT ; 3
+              p33, PT = FSETP.AND.GEU |r5|, 0x800000, PT ; 4
+              r7 = FADD r5, 0xbf800000 ; 5
+              p34, PT = FSETP.AND.GEU r7, 0xbf800000, PT ; 5
+              r16 = SEL r0, r4, p32 ; 6
+              r17 = SEL r0, r4, p33 ; 6
+              r18 = SEL r0, r4, p34 ; 6
+              STG.E [{r2 r3}].64, r0 mem(global w) ; 9
+              STG.E [{r2 r3}+0x4].64, r4 mem(global w) ; 9
+              STG.E [{r2 r3}+0x8].64, r16 mem(global w) ; 9
+              STG.E [{r2 r3}+0xc].64, r17 mem(global w) ; 9
+              STG.E [{r2 r3}+0x10].64, r18 mem(global w) ; 9
+              EXIT ; 10
+        "#]],
+    );
+}
+
+/// A number that is scaled where a predicate holds is one of two numbers.
+#[test]
+fn scaled_numbers_are_chosen() {
+    check(
+        general,
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  {r2 r3} = LDC.64 c[0][0x210] ; 0
+  r4 = MOV 0x3f800000 ; 1
+  p10, PT = FSETP.AND.GT r0, 0x7e800000, PT ; 2
+  @p10 r5 = FMUL r4, 0x3e800000 tied(r4) ; 2
+  @!p10 r6 = FMUL.FTZ r4, 0x3e800000 tied(r4) ; 3
+  STG.E [{r2 r3}].64, r5 mem(global w) ; 9
+  STG.E [{r2 r3} + 4].64, r6 mem(global w) ; 9
+  EXIT ; 10
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              {r2 r3} = LDC.64 c[0][0x210] ; 0
+              r4 = MOV 0x3f800000 ; 1
+              p10, PT = FSETP.AND.GT r0, 0x7e800000, PT ; 2
+              r5 = SEL r4, 0x3e800000, !p10 ; 2
+              @!p10 r6 = FMUL.FTZ r4, 0x3e800000 tied(r4) ; 3
+              STG.E [{r2 r3}].64, r5 mem(global w) ; 9
+              STG.E [{r2 r3}+0x4].64, r6 mem(global w) ; 9
+              EXIT ; 10
+        "#]],
+    );
+}

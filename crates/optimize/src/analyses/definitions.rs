@@ -217,6 +217,14 @@ impl Definitions {
         }
     }
 
+    /// [`Self::instruction`], with a guard or not.
+    pub fn guarded_instruction<'f>(&self, function: &'f Function, value: Value) -> Option<&'f Instruction> {
+        match self.place(value) {
+            Place::Instruction(block, index) => Some(&function.block(block).instructions[index as usize]),
+            _ => None,
+        }
+    }
+
     /// The block that defines a stable value.
     pub fn block(&self, value: Value) -> Option<BlockId> {
         match self.place(value) {

@@ -7,6 +7,7 @@
 
 use crate::analyses::slots::{comparison, is_plain_permutation, opposite, source_type};
 use crate::analyses::value_facts::{fixed_input, is_signed_single, uses_input};
+use crate::rewriting::float_bounds;
 use crate::rewriting::fold::lookup;
 use crate::rewriting::halves;
 use crate::rewriting::view::View;
@@ -36,6 +37,7 @@ pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
             Op::SGXT => view.extend(i),
             Op::ISETP => view.compare(i),
             Op::PLOP3 => view.join_comparison(i),
+            Op::FSETP | Op::FMUL => float_bounds::run(view, i),
             _ => false,
         },
         Opcode::Pseudo(pseudo) => match pseudo {
@@ -75,7 +77,7 @@ fn become_op(i: &mut Instruction, opcode: impl Into<Opcode>, mods: Mods, sources
 }
 
 /// Makes the instruction a copy of a source without signs.
-fn become_copy(i: &mut Instruction, source: Source) -> bool {
+pub(super) fn become_copy(i: &mut Instruction, source: Source) -> bool {
     let Some(index) = sole_destination(i) else { return false };
     if i.destinations[index].values.len() != 1 || source.fixed.is_some() {
         return false;

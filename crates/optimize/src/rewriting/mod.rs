@@ -4,6 +4,7 @@ pub mod address_fold;
 pub mod algebra;
 pub(crate) mod carry_sums;
 pub mod copy_propagation;
+pub(crate) mod float_bounds;
 pub mod fold;
 pub mod guarded_selections;
 pub(crate) mod halves;
