@@ -434,6 +434,63 @@ b2:
     );
 }
 
+/// Lanes that exchange stay together until something parts them; those that only wait may be at several places.
+#[test]
+fn lanes_that_exchange_meet_once() {
+    check(
+        "
+kernel
+b0: -> b2 b1
+  r0 = S2R %(SR_TID.X) ; 0
+  p1, PT = ISETP.AND.GE r0, 0x3, PT ; 1
+  @p1 BRA b2 ; 2
+b1: -> b2
+  WARPSYNC 0xffffffff ; 3
+  WARPSYNC 0xffffffff ; 4
+  PT, r2 = SHFL.BFLY r0, #16, #31 ; 4
+  WARPSYNC 0xffffffff ; 5
+  r3 = IADD3 r0, r2, RZ ; 5
+  PT, r4 = SHFL.BFLY r3, #8, #31 ; 5
+  WARPSYNC 0xffffffff ; 6
+  WARPSYNC 0xffffffff ; 7
+  PT, r5 = SHFL.BFLY r4, #4, #31 ; 7
+  STG [0x0], r5 mem(global w) ; 8
+  WARPSYNC 0xffffffff ; 9
+  PT, r6 = SHFL.BFLY r4, #4, #31 ; 9
+  STG [0x0], r6 mem(global w) ; 9
+b2:
+  STG [0x0], r0 mem(global w) ; 10
+  EXIT ; 10
+",
+        |function| {
+            expand_sync::remove_warp_syncs(function);
+        },
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0: -> b2 b1
+              r0 = S2R %(SR_TID.X) ; 0
+              p1, PT = ISETP.AND.GE r0, 0x3, PT ; 1
+              @p1 BRA b2 ; 2
+            b1: -> b2
+              WARPSYNC 0xffffffff ; 3
+              WARPSYNC 0xffffffff ; 4
+              PT, r2 = SHFL.BFLY r0, #16, #31 ; 4
+              r3 = IADD3 r0, r2, RZ ; 5
+              PT, r4 = SHFL.BFLY r3, #8, #31 ; 5
+              WARPSYNC 0xffffffff ; 6
+              WARPSYNC 0xffffffff ; 7
+              PT, r5 = SHFL.BFLY r4, #4, #31 ; 7
+              STG [0x0], r5 mem(global w) ; 8
+              WARPSYNC 0xffffffff ; 9
+              PT, r6 = SHFL.BFLY r4, #4, #31 ; 9
+              STG [0x0], r6 mem(global w) ; 9
+            b2:
+              STG [0x0], r0 mem(global w) ; 10
+              EXIT ; 10
+        "#]],
+    );
+}
+
 fn barriers(text: &str) -> Vec<String> {
     let mut function = parse(text).unwrap_or_else(|error| panic!("{error}"));
     generate_mov_phi::run(&mut function);
