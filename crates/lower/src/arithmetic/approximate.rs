@@ -194,6 +194,7 @@ pub(crate) fn float_divide(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     let reciprocal = cx.b.r();
     mufu(cx, reciprocal, Mod::RCP, b);
     let mods: &[Mod] = if ftz { &[Mod::FTZ] } else { &[] };
-    cx.op(Op::FMUL, mods, d, [a.into(), reciprocal.into()]);
+    // No rounding mode is asked for: as ptxas does, an addition that follows may take the product as it is.
+    cx.b.op(Op::FMUL).mods(mods).to(d).from(a).from(reciprocal).contract_if(true).emit();
     Ok(())
 }
