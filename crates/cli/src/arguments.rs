@@ -89,6 +89,8 @@ pub enum Command {
     Time(Time),
     /// Find the smallest PTX for which a command still succeeds.
     Reduce(Reduce),
+    /// Run PTX and its machine code, and compare what they do.
+    Verify(Verify),
     /// Write an HTML page: PTX, Ori and SASS side by side, with live registers, timing and control flow.
     View(View),
     /// Compare the code of two cubins, or of PTX compiled in two ways.
@@ -294,6 +296,49 @@ pub struct Time {
     #[arg(long, value_name = "COUNT", default_value_t = 3)]
     pub lines: usize,
     /// Maximum number of warp instructions per launch.
+    #[arg(long, value_name = "COUNT")]
+    pub step_limit: Option<u64>,
+    /// Print one JSON result per line on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  oriole verify kernel.ptx
+  oriole verify kernel.ptx --cubin by-ptxas.cubin --save differs.json
+
+Exit status:
+  0  all kernels were compared, and the code does the same as the PTX
+  1  a kernel differs, or the PTX has errors
+  2  usage error
+  3  no kernel differs, and one or more could not be compared";
+
+/// `oriole verify`
+#[derive(Args, Debug)]
+#[command(after_help = VERIFY_EXAMPLES)]
+pub struct Verify {
+    /// PTX file; `-` is standard input.
+    pub input: PathBuf,
+    /// Verify this cubin instead of compiling the PTX.
+    #[arg(long)]
+    pub cubin: Option<PathBuf>,
+    /// Only this kernel, by its symbol or its source name (`foo`, `foo<int>`, `space::foo`); repeatable.
+    #[arg(long = "entry", value_name = "NAME")]
+    pub entries: Vec<String>,
+    /// Launch records to run, instead of launches that are made from the PTX.
+    #[arg(long, value_name = "FILE")]
+    pub launch: Option<PathBuf>,
+    /// Launches to make for each kernel.
+    #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub seeds: u32,
+    /// Write the launches that show a difference to this file, as launch records.
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
+    /// Target and options of the compile.
+    #[command(flatten)]
+    pub target: Target,
+    /// Maximum number of thread instructions per launch in the interpreter.
     #[arg(long, value_name = "COUNT")]
     pub step_limit: Option<u64>,
     /// Print one JSON result per line on standard output.

@@ -23,6 +23,7 @@ mod session;
 mod tensor_map;
 mod time;
 mod trace;
+mod verify;
 mod view;
 mod watch;
 
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments),
         Command::Time(arguments) => time::time(arguments),
         Command::Reduce(arguments) => reduce::reduce(arguments),
+        Command::Verify(arguments) => verify::verify(arguments),
         Command::View(arguments) => view::view(arguments),
         Command::Diff(arguments) => diff::diff(arguments),
         Command::Dis(arguments) => dis::dis(arguments),

@@ -15,6 +15,8 @@ pub enum Outcome {
     Failed,
     /// The question itself is wrong: exit status 2.
     Misused,
+    /// The question has no answer: exit status 3.
+    Undecided,
 }
 
 impl From<Outcome> for ExitCode {
@@ -23,6 +25,7 @@ impl From<Outcome> for ExitCode {
             Outcome::Right => ExitCode::SUCCESS,
             Outcome::Failed => ExitCode::from(1),
             Outcome::Misused => ExitCode::from(2),
+            Outcome::Undecided => ExitCode::from(3),
         }
     }
 }

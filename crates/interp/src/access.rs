@@ -4,9 +4,10 @@ use smallvec::SmallVec;
 
 use crate::context::LaneContext;
 use crate::launch::Fault;
-use crate::memory::{misaligned, word};
+use crate::memory::{Place, misaligned, word};
 use crate::step::{AtomicOperation, Destination, Location, Source};
 use crate::value::Operation;
+use crate::value::float::Mode;
 use crate::value::integer::{self, IntegerOperation, Kind};
 
 /// Loads elements of this kind, one into each destination.
@@ -63,12 +64,13 @@ impl Atomic<'_> {
     /// Executes it on the elements at a location.
     pub fn execute(&self, at: &mut LaneContext, location: &Location) -> Result<(), Fault> {
         let address = at.address(location);
+        let keeps = location.place == Place::Generic && Place::of_generic(address).0 != Place::Global;
         let values: SmallVec<[u64; 4]> = self.sources.iter().map(|source| at.read(*source)).collect();
         let replacements: SmallVec<[u64; 4]> =
             self.replacements.iter().map(|source| at.read(*source)).collect();
         let target = at.used(location.place, address, self.bytes * values.len(), true)?;
         let old: SmallVec<[u64; 4]> = target.chunks_exact(self.bytes).map(word).collect();
-        let new = self.new_values(&old, &values, replacements);
+        let new = self.new_values(&old, &values, replacements, keeps);
         for (chunk, value) in target.chunks_exact_mut(self.bytes).zip(new) {
             chunk.copy_from_slice(&value.to_le_bytes()[..self.bytes]);
         }
@@ -78,12 +80,13 @@ impl Atomic<'_> {
         Ok(())
     }
 
-    /// The new values in memory.
+    /// The new values in memory; `keeps`: subnormal values are not flushed.
     fn new_values(
         &self,
         old: &[u64],
         values: &[u64],
         replacements: SmallVec<[u64; 4]>,
+        keeps: bool,
     ) -> SmallVec<[u64; 4]> {
         let mask = u64::MAX >> (64 - 8 * self.bytes);
         let mut pairs = old.iter().zip(values);
@@ -92,7 +95,13 @@ impl Atomic<'_> {
             let equal = pairs.all(|(old, value)| *old == value & mask);
             return if equal { replacements } else { SmallVec::from_slice(old) };
         }
-        pairs.map(|(old, value)| updated(self.operation, *old, value & mask)).collect()
+        let operation = match self.operation {
+            AtomicOperation::Float(operation, format, mode, packed) if keeps => {
+                AtomicOperation::Float(operation, format, Mode { flush: false, ..mode }, packed)
+            }
+            operation => operation,
+        };
+        pairs.map(|(old, value)| updated(operation, *old, value & mask)).collect()
     }
 }
 

@@ -103,9 +103,14 @@ impl LaneContext<'_, '_> {
             Place::Generic => Place::of_generic(address),
             place => (place, address),
         };
+        if self.machine.observer.is_some() && write {
+            self.machine.show(self.block, self.lane, (found, offset), length);
+        }
         let bytes = match found {
             Place::Shared => {
                 let (rank, offset) = shared_address(offset, self.block.rank);
+                let end = offset.saturating_add(length as u64).min(u64::from(u32::MAX)) as u32;
+                self.machine.shared_touched = self.machine.shared_touched.max(end);
                 let memory = self.machine.shared.get_mut(rank as usize);
                 memory
                     .filter(|_| offset >= u64::from(SHARED_START))
@@ -114,6 +119,9 @@ impl LaneContext<'_, '_> {
             Place::Local if offset >= u64::from(LOCAL_START) => span(&mut self.lane.local, offset, length),
             Place::Constant | Place::Parameter if write => None,
             _ => {
+                if found == Place::Global {
+                    self.machine.memory.touch(offset, length);
+                }
                 let segment = self.machine.memory.segment(found, offset);
                 segment.and_then(|(segment, offset)| span(segment, offset, length))
             }

@@ -7,6 +7,8 @@ use crate::decode::{self, Decoded, Kept};
 use crate::lane::{Lane, State, members};
 use crate::launch::{Fault, FaultKind, Launch, Outcome};
 use crate::machine::{BlockState, Machine, first_block};
+use crate::memory::Memory;
+use crate::observer::Observer;
 use crate::program::Program;
 use crate::step::Action;
 use crate::texture::Objects;
@@ -18,6 +20,9 @@ use oriole_machine_model::tensor_memory::TensorMemory;
 const WARP_QUANTUM: u64 = 20_000;
 /// Steps of a block before another block has its turn: a block may wait for a later one.
 const BLOCK_QUANTUM: u64 = 4_000_000;
+/// The same where turns are to be short.
+const SHORT_WARP_QUANTUM: u64 = 1;
+const SHORT_BLOCK_QUANTUM: u64 = 31;
 /// Barriers of a block.
 const BARRIERS: usize = 16;
 /// Blocks of a cluster at most, unless the kernel states more.
@@ -35,13 +40,15 @@ struct Block {
 }
 
 impl Block {
-    fn new(decoded: &Decoded, shape: [u32; 3], index: [u32; 3], rank: u32) -> Block {
+    fn new(decoded: &Decoded, launch: &Launch, index: [u32; 3], rank: u32) -> Block {
+        let (shape, fill) = (launch.block, launch.choices.fill);
         let entry = &decoded.code.functions[decoded.entry as usize];
         let threads = shape.iter().product::<u32>();
         let lanes: Vec<Lane> = (0..threads)
             .map(|thread| {
                 let place = [thread % shape[0], thread / shape[0] % shape[1], thread / shape[0] / shape[1]];
-                Lane::new(entry.start.unwrap_or(0), place, entry.registers, entry.frame_bytes)
+                let size = (entry.registers, entry.frame_bytes);
+                Lane::new(entry.start.unwrap_or(0), place, size, fill)
             })
             .collect();
         let warps: Vec<Warp> = lanes
@@ -61,12 +68,15 @@ impl Block {
     /// Lets every warp run until it waits or has used up its turn; true if one could.
     fn run(&mut self, machine: &mut Machine) -> Result<bool, Fault> {
         let mut progress = false;
-        for warp in &mut self.warps {
+        let quantum = if machine.choices.short_turns() { SHORT_WARP_QUANTUM } else { WARP_QUANTUM };
+        let count = self.warps.len();
+        for turn in 0..count {
+            let warp = &mut self.warps[if machine.choices.backwards() { count - 1 - turn } else { turn }];
             warp.answer_tests(machine, &mut self.state)?;
             warp.ask_for_columns(machine, &mut self.state)?;
             if warp.is_ready() {
                 progress = true;
-                warp.run(machine, &mut self.state, WARP_QUANTUM)?;
+                warp.run(machine, &mut self.state, quantum)?;
             }
         }
         Ok(progress)
@@ -172,10 +182,10 @@ impl Cluster {
             .map(|rank| {
                 let inner = [rank % shape[0], rank / shape[0] % shape[1], rank / shape[0] / shape[1]];
                 let index = std::array::from_fn(|axis| first[axis] + inner[axis]);
-                Block::new(decoded, launch.block, index, rank)
+                Block::new(decoded, launch, index, rank)
             })
             .collect();
-        let shared = vec![vec![0; decoded.shared_bytes as usize]; blocks.len()];
+        let shared = vec![vec![launch.choices.fill; decoded.shared_bytes as usize]; blocks.len()];
         let watch = Watch::new(decoded.has_copies, blocks.len(), blocks[0].warps.len());
         let tensor = vec![TensorMemory::default(); blocks.len()];
         Cluster { blocks, shared, tensor, watch, meetings: 0 }
@@ -196,7 +206,8 @@ impl Cluster {
     }
 
     fn turn(&mut self, machine: &mut Machine) -> Result<Turn, Fault> {
-        let end = machine.clock + BLOCK_QUANTUM;
+        let short = machine.choices.short_turns();
+        let end = machine.clock + if short { SHORT_BLOCK_QUANTUM } else { BLOCK_QUANTUM };
         let mut idle = 0;
         while machine.clock < end {
             let before = machine.events;
@@ -257,8 +268,25 @@ impl Cluster {
 
 /// Runs a launch.
 pub fn run(program: &Program, launch: &Launch) -> Outcome {
+    run_with(program, launch, None)
+}
+
+/// Runs a launch as [`run`] does, and shows an observer each store.
+pub fn run_observed<'a>(
+    program: &'a Program,
+    launch: &'a Launch,
+    observer: &'a mut (dyn Observer + 'a),
+) -> Outcome {
+    run_with(program, launch, Some(observer))
+}
+
+fn run_with(program: &Program, launch: &Launch, observer: Option<&mut dyn Observer>) -> Outcome {
     let failed = |error: Fault| Outcome {
         buffers: launch.args.iter().map(|_| None).collect(),
+        extra: Vec::new(),
+        variables: Vec::new(),
+        touched: Vec::new(),
+        shared_touched: 0,
         instructions: 0,
         output: Vec::new(),
         error: Some(error),
@@ -313,8 +341,30 @@ pub fn run(program: &Program, launch: &Launch) -> Outcome {
         block: launch.block,
         dynamic_shared: decoded.dynamic_shared,
         matrix_unit: program.matrix_unit,
+        choices: launch.choices,
+        // The object's lifetime is shortened, which only a plain reference allows.
+        observer: match observer {
+            Some(observer) => Some(observer),
+            None => None,
+        },
+        pc: 0,
+        shared_touched: 0,
     };
+    let extra: Vec<u64> = launch.extra.iter().map(|bytes| machine.memory.add_region(bytes.clone())).collect();
     let error = run_clusters(&decoded, launch, blocks as u64, &mut machine).err();
+    let regions = addresses.iter().filter_map(|kept| match kept {
+        Some(Kept::Region(address)) => Some(*address),
+        _ => None,
+    });
+    let touched =
+        regions.chain(extra.iter().copied()).map(|address| machine.memory.touched(address)).collect();
+    let shared_start = decoded.shared_bytes - decoded.dynamic_shared;
+    let shared_touched = machine.shared_touched.saturating_sub(shared_start);
+    let take = |memory: &mut Memory, address: u64| memory.take_region(address).unwrap_or_default();
+    let extra = extra.iter().map(|&address| take(&mut machine.memory, address)).collect();
+    let variables = decoded.variables.iter();
+    let variables =
+        variables.map(|(name, address)| (name.clone(), take(&mut machine.memory, *address))).collect();
     let buffers = addresses
         .iter()
         .map(|kept| match *kept {
@@ -323,7 +373,16 @@ pub fn run(program: &Program, launch: &Launch) -> Outcome {
             None => None,
         })
         .collect();
-    Outcome { buffers, instructions: machine.instructions, output: machine.output, error }
+    Outcome {
+        buffers,
+        extra,
+        variables,
+        touched,
+        shared_touched,
+        instructions: machine.instructions,
+        output: machine.output,
+        error,
+    }
 }
 
 /// Whether the directives of the kernel allow the shape of the launch.
@@ -375,12 +434,17 @@ fn run_clusters(decoded: &Decoded, launch: &Launch, blocks: u64, machine: &mut M
     let shape = machine.cluster;
     let count = blocks / shape.iter().map(|count| u64::from(*count)).product::<u64>();
     machine.waiting = 0..count;
+    // Where a cluster takes over another one, they go by their numbers.
+    let mut steps = machine.code.steps.iter();
+    let backwards =
+        launch.choices.backwards() && !steps.any(|step| matches!(step.action, Action::TakeCluster { .. }));
     // Clusters that have used up a turn and continue later.
     let mut resident = std::collections::VecDeque::new();
     // Number of consecutive stuck ones.
     let mut stuck = 0;
     loop {
         let mut cluster = match machine.waiting.next() {
+            Some(number) if backwards => Cluster::new(decoded, launch, shape, count - 1 - number),
             Some(number) => Cluster::new(decoded, launch, shape, number),
             None => match resident.pop_front() {
                 Some(cluster) => cluster,

@@ -94,6 +94,7 @@ pub struct Lane {
     base: usize,
     frame: u32,
     frame_end: u32,
+    fill: u8,
 }
 
 /// Values of the special registers.
@@ -118,8 +119,9 @@ pub struct SpecialValues {
 }
 
 impl Lane {
-    /// A lane at the start of a kernel with this many register slots and bytes of frame.
-    pub fn new(pc: u32, thread: [u32; 3], registers: u32, frame_bytes: u32) -> Lane {
+    /// A lane at the start of a kernel with this many register slots and bytes of frame, and what they hold before
+    /// anything writes them.
+    pub fn new(pc: u32, thread: [u32; 3], (registers, frame_bytes): (u32, u32), fill: u8) -> Lane {
         Lane {
             pc,
             state: State::Ready,
@@ -128,8 +130,9 @@ impl Lane {
             last: 0,
             cluster_arrivals: 0,
             calls: Vec::new(),
-            local: vec![0; (LOCAL_START + frame_bytes) as usize],
-            registers: vec![0; registers as usize],
+            local: vec![fill; (LOCAL_START + frame_bytes) as usize],
+            registers: vec![u64::from(fill & 1); registers as usize],
+            fill,
             base: 0,
             frame: LOCAL_START,
             frame_end: LOCAL_START + frame_bytes,
@@ -189,9 +192,9 @@ impl Lane {
         self.base += caller_registers as usize;
         self.frame = frame;
         self.frame_end = end;
-        self.local.resize(end as usize, 0);
+        self.local.resize(end as usize, self.fill);
         self.registers.truncate(self.base);
-        self.registers.resize(self.base + registers as usize, 0);
+        self.registers.resize(self.base + registers as usize, u64::from(self.fill & 1));
         Ok(())
     }
 
@@ -217,7 +220,7 @@ impl Lane {
         if end > u64::from(LOCAL_LIMIT) {
             return Err(Fault::new(FaultKind::StackOverflow, "local memory is used up"));
         }
-        self.local.resize(end as usize, 0);
+        self.local.resize(end as usize, self.fill);
         Ok(start)
     }
 

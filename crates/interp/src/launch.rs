@@ -3,6 +3,9 @@
 use std::fmt;
 
 use oriole_machine_model::texture::Opaque;
+use oriole_ptx::Space;
+
+use crate::program::Program;
 
 /// A kernel launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,6 +26,34 @@ pub struct Launch {
     pub bindings: Vec<(String, Opaque)>,
     /// Most instructions, counted per lane, that the launch may execute.
     pub budget: u64,
+    /// Buffers that no parameter names. Their addresses follow those of the arguments: see [`buffer_address`].
+    pub extra: Vec<Vec<u8>>,
+    /// How to decide where PTX leaves a choice.
+    pub choices: Choices,
+}
+
+/// What PTX leaves open, decided by numbers. A program whose result is defined has the same result with all of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Choices {
+    /// The order of threads, and the values of clocks: 0 is the usual order, other numbers up to 3 are others.
+    pub order: u8,
+    /// The contents of registers, and of shared and local memory, before anything writes them; quotients by zero.
+    pub fill: u8,
+    /// Moves the results of approximated functions within their error, and those of products that an addition may be
+    /// contracted with to a neighbour, and changes the bits of f64 results that are no number; 0 takes the nearest value.
+    pub rounding: u64,
+}
+
+impl Choices {
+    /// Whether lanes, warps and clusters go from the last to the first.
+    pub(crate) fn backwards(self) -> bool {
+        self.order & 1 != 0
+    }
+
+    /// Whether warps and blocks have short turns.
+    pub(crate) fn short_turns(self) -> bool {
+        self.order & 2 != 0
+    }
 }
 
 impl Launch {
@@ -37,6 +68,8 @@ impl Launch {
             args: Vec::new(),
             bindings: Vec::new(),
             budget: 2_000_000_000,
+            extra: Vec::new(),
+            choices: Choices::default(),
         }
     }
 }
@@ -57,6 +90,13 @@ pub enum Arg {
     Object(Opaque),
 }
 
+/// The address of a buffer of a launch: of argument `number` among the buffers of arguments, or of an extra one after
+/// them. It depends on the program only by the number of its variables in global memory.
+pub fn buffer_address(program: &Program, number: usize) -> u64 {
+    let variables = program.variables.iter().filter(|variable| variable.space == Space::Global).count();
+    crate::memory::region_address(variables + number)
+}
+
 /// The outcome of a launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
@@ -64,6 +104,14 @@ pub struct Outcome {
     pub buffers: Vec<Option<Vec<u8>>>,
     /// Instructions executed, counted per lane; those whose guard was false do not count.
     pub instructions: u64,
+    /// The extra buffers afterwards.
+    pub extra: Vec<Vec<u8>>,
+    /// The variables of the module in global memory afterwards, by name.
+    pub variables: Vec<(String, Vec<u8>)>,
+    /// Bytes of each buffer, extra ones after those of the arguments, up to the last one that was read or written.
+    pub touched: Vec<u64>,
+    /// The same for the dynamic shared memory of any block.
+    pub shared_touched: u32,
     /// The kernel's printed output, one string a call.
     pub output: Vec<String>,
     /// The reason for an early stop; the buffers then have their contents at that moment.
@@ -104,12 +152,14 @@ pub struct Fault {
     pub place: Option<(String, u32)>,
     /// Block and thread; `None` if no single thread is at fault.
     pub thread: Option<([u32; 3], [u32; 3])>,
+    /// Address of the access at fault, if it is one.
+    pub address: Option<u64>,
 }
 
 impl Fault {
     /// A fault without a place.
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Fault {
-        Fault { kind, message: message.into(), place: None, thread: None }
+        Fault { kind, message: message.into(), place: None, thread: None, address: None }
     }
 }
 

@@ -17,11 +17,13 @@ mod execute;
 mod grid;
 mod lane;
 pub mod launch;
+mod loose;
 mod machine;
 mod matrix;
 mod mbarrier;
 mod memory;
 mod object;
+mod observer;
 mod printf;
 pub mod program;
 mod schedule;
@@ -37,7 +39,8 @@ mod warp_matrix;
 mod watch;
 
 pub use decode::unsupported;
-pub use grid::run;
-pub use launch::{Arg, Fault, FaultKind, Launch, Outcome};
+pub use grid::{run, run_observed};
+pub use launch::{Arg, Choices, Fault, FaultKind, Launch, Outcome, buffer_address};
+pub use observer::{Observer, Store};
 
 pub use program::{Function, InitialAddress, ModuleVariable, Program};

@@ -7,8 +7,9 @@ use oriole_machine_model::tensor_memory::TensorMemory;
 
 use crate::barrier::Barrier;
 use crate::lane::{Lane, SpecialValues};
-use crate::launch::Fault;
-use crate::memory::Memory;
+use crate::launch::{Choices, Fault};
+use crate::memory::{Memory, Place};
+use crate::observer::{Observer, Store};
 use crate::step::Code;
 use crate::texture::Objects;
 use crate::watch::Watch;
@@ -55,6 +56,14 @@ pub struct Machine<'a> {
     pub dynamic_shared: u32,
     /// The accumulation of an MMA on the chip.
     pub matrix_unit: MatrixUnit,
+    /// How to decide where PTX leaves a choice.
+    pub choices: Choices,
+    /// Shows stores.
+    pub observer: Option<&'a mut (dyn Observer + 'a)>,
+    /// The step that is being executed, for the observer.
+    pub pc: u32,
+    /// End of the last access to shared memory.
+    pub shared_touched: u32,
 }
 
 /// State shared by the warps of a block.
@@ -68,6 +77,22 @@ pub struct BlockState {
 }
 
 impl Machine<'_> {
+    /// Shows the observer a store.
+    pub fn show(&mut self, block: &BlockState, lane: &Lane, (place, address): (Place, u64), bytes: usize) {
+        let Some(observer) = &mut self.observer else { return };
+        let step = &self.code.steps[self.pc as usize];
+        let function = &self.code.functions[step.function as usize].name;
+        observer.stored(&Store {
+            function,
+            ordinal: step.ordinal,
+            block: block.index,
+            thread: lane.thread,
+            global: place == Place::Global,
+            address,
+            bytes,
+        });
+    }
+
     /// The values of the special registers of a warp.
     pub fn special_values(&self, block: &BlockState, warp: u32) -> SpecialValues {
         SpecialValues {
@@ -77,7 +102,7 @@ impl Machine<'_> {
             cluster: self.cluster,
             explicit_cluster: self.explicit_cluster,
             warp,
-            clock: self.clock,
+            clock: self.clock + 1_000_003 * u64::from(self.choices.order),
             shared: (self.shared[block.rank as usize].len() as u32, self.dynamic_shared),
         }
     }

@@ -19,7 +19,7 @@ const PARAMETER: u64 = 0x7e03;
 /// Window of the first function address.
 const CODE: u64 = 0x7e04;
 /// Window of the first region of global memory.
-const GLOBAL: u64 = 0x7f00;
+const GLOBAL: u64 = 0x7b00;
 /// Start of a region in its window; not zero, so that the low word of a pointer is nonzero.
 const REGION_START: u64 = 0x0100_0000;
 /// Bytes between two function addresses.
@@ -92,6 +92,11 @@ pub fn in_block(address: u64, rank: u32) -> u64 {
     (address & !part) | (u64::from(rank + 1) << SHARED_BITS & part)
 }
 
+/// The address of the region of global memory at `index`.
+pub fn region_address(index: usize) -> u64 {
+    ((GLOBAL + index as u64) << WINDOW_BITS) + REGION_START
+}
+
 /// The address of the function at `index`.
 pub fn function_address(index: usize) -> u64 {
     (CODE << WINDOW_BITS) + (index as u64 + 1) * FUNCTION_STRIDE
@@ -107,6 +112,8 @@ pub fn function_at(address: u64) -> Option<usize> {
 #[derive(Default)]
 pub struct Memory {
     regions: Vec<Option<Vec<u8>>>,
+    /// End of the last access to each region.
+    touched: Vec<u64>,
     /// The constant segment.
     pub constant: Vec<u8>,
     /// The parameter block of the kernel.
@@ -117,7 +124,8 @@ impl Memory {
     /// Adds a region of global memory and returns its address.
     pub fn add_region(&mut self, bytes: Vec<u8>) -> u64 {
         self.regions.push(Some(bytes));
-        ((GLOBAL + self.regions.len() as u64 - 1) << WINDOW_BITS) + REGION_START
+        self.touched.push(0);
+        region_address(self.regions.len() - 1)
     }
 
     /// Removes a region; `None` if no region starts there.
@@ -127,6 +135,23 @@ impl Memory {
         }
         let index = (address >> WINDOW_BITS).checked_sub(GLOBAL)?;
         self.regions.get_mut(usize::try_from(index).ok()?)?.take()
+    }
+
+    /// The end of the last access to the region at an address.
+    pub fn touched(&self, address: u64) -> u64 {
+        let index =
+            (address >> WINDOW_BITS).checked_sub(GLOBAL).and_then(|index| usize::try_from(index).ok());
+        index.and_then(|index| self.touched.get(index)).copied().unwrap_or(0)
+    }
+
+    /// Notes an access in global memory.
+    #[inline]
+    pub fn touch(&mut self, address: u64, length: usize) {
+        let index = (address >> WINDOW_BITS).wrapping_sub(GLOBAL) as usize;
+        if let Some(end) = self.touched.get_mut(index) {
+            *end =
+                (*end).max((address & ((1 << WINDOW_BITS) - 1)).wrapping_sub(REGION_START) + length as u64);
+        }
     }
 
     /// The bytes of a space that is not a block's or lane's own, and the offset of an address in them.
@@ -157,19 +182,21 @@ pub fn span(segment: &mut [u8], offset: u64, length: usize) -> Option<&mut [u8]>
 pub fn out_of_bounds(place: Place, address: u64, length: usize, write: bool) -> Fault {
     let verb = if write { "write" } else { "read" };
     let name = place.name();
-    Fault::new(
+    let fault = Fault::new(
         FaultKind::OutOfBounds,
         format!("{verb} of {length} bytes at {name} address {address:#x} is outside every object there"),
-    )
+    );
+    Fault { address: Some(address), ..fault }
 }
 
 /// The fault of a misaligned address.
 pub fn misaligned(place: Place, address: u64, length: usize) -> Fault {
     let name = place.name();
-    Fault::new(
+    let fault = Fault::new(
         FaultKind::Misaligned,
         format!("{name} address {address:#x} is not a multiple of the access size of {length} bytes"),
-    )
+    );
+    Fault { address: Some(address), ..fault }
 }
 
 /// A little-endian value of up to eight bytes.

@@ -10,6 +10,7 @@ use crate::context::LaneContext;
 use crate::execute;
 use crate::lane::{SpecialValues, State, members};
 use crate::launch::{Fault, FaultKind};
+use crate::loose;
 use crate::machine::{BlockState, Machine};
 use crate::mbarrier::parity_of_state;
 use crate::step::{Action, BarrierOperation, Source};
@@ -77,12 +78,14 @@ impl Warp {
     /// Runs until no lane can, or for this many steps.
     pub fn run(&mut self, machine: &mut Machine, block: &mut BlockState, quantum: u64) -> Result<(), Fault> {
         let end = self.steps + quantum;
+        // Lanes that are apart stay so as long as they may.
+        self.apart = machine.choices.order == 3;
         while self.steps < end {
             let Some(leader) = self.leader() else { return Ok(()) };
             let (pc, depth) = (self.lanes[leader].pc, self.lanes[leader].calls.len());
             let group = self
                 .lanes_where(|lane| lane.state == State::Ready && lane.pc == pc && lane.calls.len() == depth);
-            let stop = if self.favoured.is_some() {
+            let stop = if self.favoured.is_some() || self.apart {
                 NOWHERE
             } else {
                 self.lanes
@@ -112,6 +115,9 @@ impl Warp {
             self.favoured = Some((starved, self.steps + FAVOUR));
             return Some(starved);
         }
+        if self.apart {
+            return ready().max_by_key(|(_, lane)| (lane.calls.len(), lane.pc)).map(|(index, _)| index);
+        }
         ready().min_by_key(|(_, lane)| (std::cmp::Reverse(lane.calls.len()), lane.pc)).map(|(index, _)| index)
     }
 
@@ -128,6 +134,7 @@ impl Warp {
         let code = machine.code;
         loop {
             let step = &code.steps[pc as usize];
+            machine.pc = pc;
             self.steps += 1;
             machine.clock += 1;
             let active = match step.guard {
@@ -153,7 +160,11 @@ impl Warp {
                 self.control(machine, block, active, pc, &specials)?;
                 return self.follow_rules(machine, block, active, pc);
             }
-            for lane in members(active) {
+            let mut left = active;
+            while left != 0 {
+                let backwards = machine.choices.backwards();
+                let lane = if backwards { left.ilog2() } else { left.trailing_zeros() } as usize;
+                left &= !(1 << lane);
                 let mut context = LaneContext {
                     lane: &mut self.lanes[lane],
                     number: lane as u32,
@@ -161,8 +172,14 @@ impl Warp {
                     block: &mut *block,
                     specials: &specials,
                 };
+                let choices = context.machine.choices;
+                let loose = step.loose.filter(|_| choices.rounding != 0 || choices.fill != 0);
+                let operands = loose.map(|loose| (loose, loose::operands(&context, &step.action)));
                 execute::sequential(&mut context, &step.action)
                     .map_err(|fault| machine.locate(fault, pc, block, &self.lanes[lane]))?;
+                if let Some((loose, operands)) = operands {
+                    loose.nudge(&mut self.lanes[lane], &step.action, operands, choices);
+                }
             }
             self.follow_rules(machine, block, active, pc)?;
             pc += 1;

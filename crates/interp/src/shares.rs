@@ -1,14 +1,28 @@
 //! Memory accesses of `wmma.load` and `wmma.store`: a lane reads or writes its part of a matrix, element by element.
 
 use crate::context::LaneContext;
-use crate::launch::Fault;
+use crate::launch::{Fault, FaultKind};
 use crate::memory::word;
 use crate::step::SharePlace;
+
+/// Lines of a matrix begin at multiples of 16 bytes.
+const LINE_BITS: u64 = 128;
+
+/// A stride in elements of so many bits must keep lines aligned.
+fn check_stride(bits: u32, stride: Option<u64>) -> Result<(), Fault> {
+    let stride = stride.unwrap_or(0) & u64::from(u32::MAX);
+    if (stride * u64::from(bits)).is_multiple_of(LINE_BITS) {
+        return Ok(());
+    }
+    let text = format!("a stride of {stride} elements is no multiple of 16 bytes");
+    Err(Fault::new(FaultKind::Illegal, text))
+}
 
 impl LaneContext<'_, '_> {
     /// The registers of the lane's part.
     pub fn load_share(&mut self, from: &SharePlace, stride: Option<u64>) -> Result<Vec<u64>, Fault> {
         let share = from.share;
+        check_stride(share.bits, stride)?;
         let mut registers = vec![0; share.registers() as usize];
         for (register, value) in registers.iter_mut().enumerate() {
             for part in 0..share.packed() {
@@ -24,6 +38,7 @@ impl LaneContext<'_, '_> {
     /// Writes the lane's part. No accumulator has elements of less than a byte.
     pub fn store_share(&mut self, to: &SharePlace, stride: Option<u64>, values: &[u64]) -> Result<(), Fault> {
         let share = to.share;
+        check_stride(share.bits, stride)?;
         let length = share.bits.div_ceil(8) as usize;
         for (register, value) in values.iter().enumerate() {
             for part in 0..share.packed() {

@@ -20,12 +20,14 @@ pub struct Warp {
     pub steps: u64,
     /// A starved lane that runs alone, and until which step.
     pub favoured: Option<(usize, u64)>,
+    /// Diverged lanes do not wait for each other where their paths meet.
+    pub apart: bool,
 }
 
 impl Warp {
     /// A warp of these lanes.
     pub fn new(index: u32, lanes: Vec<Lane>) -> Warp {
-        Warp { lanes, index, products: Products::default(), steps: 0, favoured: None }
+        Warp { lanes, index, products: Products::default(), steps: 0, favoured: None, apart: false }
     }
 
     /// Lanes in a state that satisfies the predicate.

@@ -75,6 +75,6 @@ fn the_heap_gives_and_takes() {
 fn a_buffer_is_not_given_back() {
     let outcome =
         run("", ".reg .b64 a; ld.param.u64 a, [p]; { .param .b64 s; st.param.b64 [s], a; call free, (s); }");
-    expect!["free of 0x7f0001000000, which malloc did not give at instruction 2 of `k`, block [0, 0, 0], thread [0, 0, 0]"].assert_eq(&outcome.error.expect("a fault").to_string());
+    expect!["free of 0x7b0001000000, which malloc did not give at instruction 2 of `k`, block [0, 0, 0], thread [0, 0, 0]"].assert_eq(&outcome.error.expect("a fault").to_string());
     assert!(outcome.buffers[0].is_some());
 }

@@ -30,13 +30,13 @@ fn accesses() {
     check(
         ".reg .b64 a; .reg .b32 t; ld.param.u64 a, [p]; mov.u32 t, %tid.x; mad.wide.u32 a, t, 4, a; st.global.u32 [a], t;",
         expect![
-            "OutOfBounds: write of 4 bytes at global address 0x7f0001000040 is outside every object there at instruction 3 of `k`, block [0, 0, 0], thread [16, 0, 0]"
+            "OutOfBounds: write of 4 bytes at global address 0x7b0001000040 is outside every object there at instruction 3 of `k`, block [0, 0, 0], thread [16, 0, 0]"
         ],
     );
     check(
         ".reg .b64 a; .reg .b32 t; ld.param.u64 a, [p]; ld.global.u32 t, [a+2];",
         expect![
-            "Misaligned: global address 0x7f0001000002 is not a multiple of the access size of 4 bytes at instruction 1 of `k`, block [0, 0, 0], thread [0, 0, 0]"
+            "Misaligned: global address 0x7b0001000002 is not a multiple of the access size of 4 bytes at instruction 1 of `k`, block [0, 0, 0], thread [0, 0, 0]"
         ],
     );
     check(

@@ -36,6 +36,7 @@ pub(crate) fn place_arguments(
     let mut kept = Vec::new();
     let mut handles = BTreeMap::new();
     let mut addresses: Vec<Option<u64>> = Vec::new();
+    let mut places = launch.options.places.iter().copied();
     for (number, (argument, parameter)) in launch.arguments.iter().zip(&kernel.parameters).enumerate() {
         if let ParameterSpace::Opaque(kind) = parameter.space {
             let object = match argument {
@@ -54,7 +55,7 @@ pub(crate) fn place_arguments(
         let bytes = match argument {
             Argument::Buffer(bytes) => {
                 kept.push(Kept::Range(global.ranges.len()));
-                let address = global.add(bytes.clone());
+                let address = global.add_at(places.next(), bytes.clone());
                 addresses.push(Some(address));
                 address.to_le_bytes().to_vec()
             }
@@ -93,6 +94,10 @@ pub(crate) fn place_arguments(
             return Err(Fault::Launch(format!("an argument of {given} bytes for a parameter of {wanted}")));
         }
         place.copy_from_slice(&bytes);
+    }
+    for bytes in &launch.options.extra {
+        kept.push(Kept::Range(global.ranges.len()));
+        global.add_at(places.next(), bytes.clone());
     }
     Ok(Arguments { parameters, kept, handles })
 }

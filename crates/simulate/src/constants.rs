@@ -6,7 +6,7 @@ use crate::launch::{Fault, Launch};
 use crate::memory::{CONSTANT_WINDOW, Global, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
 use oriole_chip::texture::DescriptorTable;
 use oriole_chip::{ConstantBank, ParameterWindow, WordShape};
-use oriole_cubin::read::{Kernel, Section};
+use oriole_cubin::read::{Kernel, Section, Symbol};
 use oriole_cubin::{Cubin, RelocationKind};
 use oriole_machine_model::texture::Opaque;
 use std::collections::BTreeMap;
@@ -128,6 +128,18 @@ fn address(cubin: &Cubin, number: usize, variables: &Variables) -> u64 {
             code.map_or(0, |(_, start)| *start).wrapping_add(symbol.value)
         }
     }
+}
+
+/// The module's variables in global memory: name, address, size.
+pub(crate) fn named(cubin: &Cubin, variables: &Variables) -> Vec<(String, u64, u32)> {
+    let symbols = cubin.symbols.iter().enumerate().filter(|(_, symbol)| {
+        let section = cubin.sections.get(symbol.section).map_or("", |section| section.name.as_str());
+        symbol.size > 0 && symbol.kind == 1 && section.starts_with(".nv.global")
+    });
+    let place = |(number, symbol): (usize, &Symbol)| {
+        Some((symbol.name.clone(), address(cubin, number, variables), u32::try_from(symbol.size).ok()?))
+    };
+    symbols.filter_map(place).collect()
 }
 
 /// The bytes of a section with its address relocations applied.

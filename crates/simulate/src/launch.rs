@@ -52,11 +52,23 @@ pub struct Options {
     pub check_hazards: bool,
     /// Delay each result as long as the control words allow.
     pub late_results: bool,
+    /// Addresses of the buffers, those of arguments in order and then the extra ones; ascending. Where they are missing,
+    /// the simulator chooses.
+    pub places: Vec<u64>,
+    /// Buffers that no parameter names.
+    pub extra: Vec<Vec<u8>>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { step_limit: 200_000_000, perturb: None, check_hazards: true, late_results: false }
+        Options {
+            step_limit: 200_000_000,
+            perturb: None,
+            check_hazards: true,
+            late_results: false,
+            places: Vec::new(),
+            extra: Vec::new(),
+        }
     }
 }
 
@@ -65,6 +77,10 @@ impl Default for Options {
 pub struct Outcome {
     /// The bytes of every buffer or surface argument after the run, in order.
     pub buffers: Vec<Vec<u8>>,
+    /// The extra buffers after the run.
+    pub extra: Vec<Vec<u8>>,
+    /// The variables of the module in global memory after the run, by the names of their symbols.
+    pub variables: Vec<(String, Vec<u8>)>,
     /// Warp instructions issued.
     pub instructions: u64,
     /// Estimated cycles: the blocks one after the other, the warps of a block side by side.

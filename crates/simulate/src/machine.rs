@@ -5,7 +5,7 @@ use crate::block::Block;
 use crate::cluster::{Cluster, meet};
 use crate::condition::Conditions;
 use crate::conflict::Conflict;
-use crate::constants::{CODE_BASE, Setup, fill, place_variables, relocated_code};
+use crate::constants::{CODE_BASE, Setup, fill, named, place_variables, relocated_code};
 use crate::execute::bulk::first_block;
 use crate::execute::control::outside;
 use crate::execute::driver::{self, FREE_UNIFORM, RETURN_ADDRESS};
@@ -75,6 +75,8 @@ struct Machine<'a> {
     global: Global,
     /// Data to return to the launch, in order.
     kept: Vec<Kept>,
+    /// Names of the module's variables in global memory, with address and size.
+    variables: Vec<(String, u64, u32)>,
     shared_size: u32,
     local_size: u32,
     instructions: u64,
@@ -130,6 +132,7 @@ impl<'a> Machine<'a> {
                 matrix_unit: chip.matrix_unit(),
                 driver_keeps_from_32: chip.driver_keeps_from_32(),
             },
+            variables: named(cubin, &variables),
             global,
             kept,
             shared_size,
@@ -143,6 +146,10 @@ impl<'a> Machine<'a> {
     }
 
     fn finish(mut self, error: Option<Error>) -> Outcome {
+        let variables = self.variables.iter().filter_map(|(name, address, size)| {
+            Some((name.clone(), self.global.slice(*address, *size).ok()?.to_vec()))
+        });
+        let variables = variables.collect();
         let take = |&kept: &Kept| match kept {
             Kept::Range(at) => std::mem::take(&mut self.global.ranges[at].bytes),
             Kept::Object(at) => match &mut self.global.objects[at] {
@@ -150,9 +157,12 @@ impl<'a> Machine<'a> {
                 Opaque::Sampler(_) => Vec::new(),
             },
         };
-        let buffers = self.kept.iter().map(take).collect();
+        let mut buffers: Vec<Vec<u8>> = self.kept.iter().map(take).collect();
+        let extra = buffers.split_off(buffers.len().saturating_sub(self.launch.options.extra.len()));
         Outcome {
             buffers,
+            extra,
+            variables,
             instructions: self.instructions,
             cycles: self.cycles,
             hazards: self.hazards,

@@ -45,10 +45,16 @@ pub(crate) struct Global {
 impl Global {
     /// Adds a range and returns its address.
     pub(crate) fn add(&mut self, bytes: Vec<u8>) -> u64 {
-        let base = self
+        self.add_at(None, bytes)
+    }
+
+    /// Adds a range at an address beyond all others, or, without one, where it is next.
+    pub(crate) fn add_at(&mut self, place: Option<u64>, bytes: Vec<u8>) -> u64 {
+        let next = self
             .ranges
             .last()
             .map_or(GLOBAL_BASE, |last| (last.base + last.bytes.len() as u64 + GAP).next_multiple_of(GAP));
+        let base = place.map_or(next, |place| place.max(next));
         self.ranges.push(Range { base, bytes });
         base
     }

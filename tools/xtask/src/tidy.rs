@@ -14,7 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["ptx", "latency", "ori", "ptxas", "reduce"],
     &["hir", "cubin"],
     &["lower", "legalize", "optimize", "schedule", "regalloc", "isel", "interp", "simulate"],
-    &["emit", "timing"],
+    &["emit", "timing", "verify"],
     &["pipeline"],
     &["link"],
     &["inputs"],

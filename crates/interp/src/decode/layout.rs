@@ -230,6 +230,12 @@ impl Layout {
         Ok(())
     }
 
+    /// Names and addresses of the variables in global memory.
+    pub fn global_variables(&self) -> Vec<(String, u64)> {
+        let global = self.module.iter().filter(|(_, (place, _))| *place == Place::Global);
+        global.map(|(name, (_, address))| (name.clone(), *address)).collect()
+    }
+
     /// The place of a variable that is neither in a frame nor a kernel's parameter.
     pub fn variable(&self, function: usize, variable: VariableId, name: &str) -> Option<(Place, u64)> {
         self.local.get(&(function, variable)).or_else(|| self.module.get(name)).copied()

@@ -77,9 +77,10 @@ impl FunctionDecoder<'_> {
         let ty = last_type(instruction)?;
         let float = |operation| {
             let (format, packed) = format(ty).ok_or("its type is not supported")?;
-            // Atomics on global memory flush subnormal `f32` values; those on shared memory keep them.
+            // Atomics on global memory flush subnormal `f32` values; those on shared memory keep them. Generic addresses
+            // are looked at when they are known.
             let flush = format == crate::value::soft::Format::F32
-                && instruction.space == Some(Space::Global)
+                && !matches!(instruction.space, Some(Space::Shared | Space::SharedCluster))
                 && !instruction.modifiers.has(Word::Noftz);
             Ok::<_, Unsupported>(AtomicOperation::Float(
                 operation,

@@ -45,6 +45,8 @@ pub struct Decoded {
     pub entry: u32,
     /// Whether any step uses shared memory asynchronously.
     pub has_copies: bool,
+    /// Names and addresses of the variables in global memory.
+    pub variables: Vec<(String, u64)>,
 }
 
 fn bad(reason: impl std::fmt::Display) -> Fault {
@@ -77,7 +79,8 @@ pub fn decode(program: &Program, kernel: &str, dynamic_shared: u32) -> Result<De
     }
     let has_copies = code.steps.iter().any(|step| step.action.is_asynchronous());
     let shared_bytes = layout.shared_end;
-    Ok(Decoded { code, memory, shared_bytes, dynamic_shared, entry: 0, has_copies })
+    let variables = layout.global_variables();
+    Ok(Decoded { code, memory, shared_bytes, dynamic_shared, entry: 0, has_copies, variables })
 }
 
 /// The instructions that a kernel reaches and that are not supported: function, ordinal, reason.
@@ -251,6 +254,7 @@ impl<'a> FunctionDecoder<'a> {
     fn decode(&mut self, spellings: &mut Spellings, steps: &mut Vec<Step>) {
         let mut ordinal = 0;
         let is_group = |statement: &Statement| matches!(statement, Statement::Instruction(i) if i.opcode == Opcode::Wgmma);
+        let added = crate::loose::added(self.body);
         let watched = self.body.statements.iter().any(is_group);
         for statement in &self.body.statements {
             let Statement::Instruction(instruction) = statement else { continue };
@@ -260,11 +264,28 @@ impl<'a> FunctionDecoder<'a> {
             });
             let touched = if watched { self.touched(instruction) } else { Box::default() };
             let tells = tells(instruction);
-            steps.push(Step { ordinal, function: self.function as u32, guard, action, touched, tells });
+            let loose = crate::loose::of(instruction, &added);
+            steps.push(Step {
+                ordinal,
+                function: self.function as u32,
+                guard,
+                action,
+                touched,
+                tells,
+                loose,
+            });
             ordinal += 1;
         }
         let (function, touched) = (self.function as u32, Box::default());
-        steps.push(Step { ordinal, function, guard: None, action: Action::Return, touched, tells: false });
+        steps.push(Step {
+            ordinal,
+            function,
+            guard: None,
+            action: Action::Return,
+            touched,
+            tells: false,
+            loose: None,
+        });
     }
 
     /// The registers that an instruction names.

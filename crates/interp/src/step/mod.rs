@@ -50,6 +50,8 @@ pub struct Step {
     pub touched: Box<[u32]>,
     /// Its execution may be visible to other threads through memory, or make theirs visible.
     pub tells: bool,
+    /// How far its result may be from the one that is computed.
+    pub loose: Option<crate::loose::Loose>,
 }
 
 impl Action {
