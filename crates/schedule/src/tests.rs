@@ -1,6 +1,6 @@
 //! Control words of small pieces of code, written as text: what the tests of all parts that fill them in share.
 //!
-//! The tests themselves are beside the files that they test.
+//! The tests themselves are next to the files that they test.
 
 use crate::{Finishing, Tables, control_words};
 use expect_test::Expect;
