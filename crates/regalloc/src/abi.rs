@@ -1,7 +1,7 @@
 //! The calling convention of device functions: argument registers, callee-saved registers, and the binding of the
 //! operands of calls, returns and parameters to them.
 
-use crate::AllocateError;
+use crate::error::AllocateError;
 use crate::set::RegisterSet;
 use oriole_chip::RegisterFiles;
 use oriole_ori::{

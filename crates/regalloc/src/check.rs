@@ -12,9 +12,8 @@ mod granted;
 mod inserted;
 pub mod moved;
 
-use crate::Allocation;
 use crate::abi::{FIRST_SAVED_BARRIER, FIRST_SAVED_UNIFORM, ROUTINE_BARRIERS};
-use crate::driver::Prepared;
+use crate::allocation::{Allocation, Prepared};
 use crate::frame::base_register;
 use oriole_chip::{Chip, RegisterFiles};
 use oriole_ori::{

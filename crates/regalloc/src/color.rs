@@ -6,8 +6,8 @@
 
 mod spill;
 
-use crate::AllocateError;
 use crate::abi;
+use crate::error::AllocateError;
 use crate::operands::{
     Group, Slot, destinations, is_parallel_copy, is_partial, replace, sources, wants_places,
 };

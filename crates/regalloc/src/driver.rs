@@ -1,27 +1,17 @@
 //! The driver of register allocation: the order of the register files, and their register limits.
 
+use crate::allocation::{Allocation, Prepared};
+use crate::error::AllocateError;
 use crate::frame::{self, FRAME_ALIGN};
-use crate::linear_scan::{CostBudget, Registers, ScanInputs, scan};
+use crate::linear_scan::ScanInputs;
+use crate::one_file::{general, predicates};
 use crate::operands::alignment;
 use crate::reallocate::{improve, start};
-use crate::set::RegisterSet;
 use crate::work::Work;
-use crate::{AllocateError, Allocation, abi, color, edges, handles, operands};
+use crate::{abi, color, handles, operands};
 use oriole_chip::{Chip, RegisterFiles, allocated, nameable};
 use oriole_options::AllocateOptions;
 use oriole_ori::{Assignment, File, Function, Grants, Opcode, Origin, Pseudo, Value};
-
-/// A function whose local variables have frame offsets: the input of the allocation proper, and of the checker.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Prepared {
-    /// The function.
-    pub function: Function,
-    /// Frame base: the stack pointer, or where that moves, a copy of its old value. Never defined, always in the same
-    /// register.
-    pub stack_pointer: Value,
-    /// Its frame.
-    pub frame: frame::Frame,
-}
 
 /// Makes the stack pointer and resolves addresses in the frame.
 pub fn prepare(mut function: Function, chip: Chip) -> Result<Prepared, AllocateError> {
@@ -165,7 +155,7 @@ pub fn allocate(
     for file in [File::UR, File::UP, File::B] {
         color::color(&mut work, file, files)?;
     }
-    predicates(&mut work, files, options)?;
+    predicates(&mut work, files, options.clusters)?;
     let work = general_within(work, &limits, options).map_err(|error| match error {
         AllocateError::TooFewRegisters { file: File::R, limit } if limits.is_bound(files) => {
             // A part of a kernel that changes its register count may have fewer than others.
@@ -209,20 +199,6 @@ pub fn allocate(
     })
 }
 
-fn predicates(
-    work: &mut Work,
-    files: &RegisterFiles,
-    options: &AllocateOptions,
-) -> Result<(), AllocateError> {
-    let usable = work.function.routine.map_or(files.all_predicates(), |clobbers| clobbers.predicates);
-    let count = u16::from(files.predicate.end_usable);
-    let usable = RegisterSet::from_words([usable.into(), 0, 0, 0]);
-    let registers =
-        Registers { file: File::P, usable, count, cheap: usable, least_recently_used: false, budget: None };
-    let inputs = ScanInputs::new(work, File::P, options.clusters);
-    file(work, None, &inputs, &registers)
-}
-
 /// Allocates the general registers within the limits; above level 0 the result is improved afterwards.
 fn general_within(mut work: Work, limits: &Limits, options: &AllocateOptions) -> Result<Work, AllocateError> {
     let improved = options.level > 0;
@@ -254,49 +230,4 @@ fn general_within(mut work: Work, limits: &Limits, options: &AllocateOptions) ->
         improve(&mut work, before, &inputs, [floor, enough]);
     }
     Ok(work)
-}
-
-/// Allocates the general registers below a limit; with `least_recently_used` those first. `before` has the
-/// instructions that are left out of `work`.
-pub(crate) fn general(
-    work: &mut Work,
-    before: Option<&Work>,
-    inputs: &ScanInputs,
-    limit: u16,
-    least_recently_used: bool,
-    budget: Option<CostBudget>,
-) -> Result<(), AllocateError> {
-    let usable = usable(work, limit);
-    let cheap = if work.function.is_entry || work.function.routine.is_some() {
-        usable
-    } else {
-        usable.without(abi::saved())
-    };
-    let registers = Registers { file: File::R, usable, count: limit, cheap, least_recently_used, budget };
-    file(work, before, inputs, &registers)
-}
-
-/// The general registers below a limit that are there for values.
-pub(crate) fn usable(work: &Work, limit: u16) -> RegisterSet {
-    let mut usable = RegisterSet::range(0, limit);
-    usable.remove(abi::STACK_POINTER);
-    if let Some(base) = work.register[work.stack_pointer] {
-        usable.remove(base);
-    }
-    match work.function.routine {
-        Some(clobbers) => usable.within(RegisterSet::from_words([clobbers.general, 0, 0, 0])),
-        None => usable,
-    }
-}
-
-/// Scans one file and repairs the edges.
-fn file(
-    work: &mut Work,
-    before: Option<&Work>,
-    inputs: &ScanInputs,
-    registers: &Registers,
-) -> Result<(), AllocateError> {
-    let states = scan(work, before, registers, inputs)?;
-    edges::repair(work, registers, inputs, &states);
-    Ok(())
 }

@@ -1,7 +1,8 @@
 //! Moves on edges: where a block ends with values in other locations than its successor expects.
 
 use crate::linear_scan::{BlockStates, Location, NONE, Registers, ScanInputs, location};
-use crate::moves::{Emitter, From, Move, Place};
+use crate::moves::Emitter;
+use crate::places::{From, Move, Place};
 use crate::set::RegisterSet;
 use crate::work::Work;
 use oriole_ori::edges::end_origins;

@@ -4,10 +4,12 @@
 //! Afterwards there are only machine opcodes and copies of single registers, and a block without a branch at its end
 //! falls through to the next one.
 
+use crate::allocation::Allocation;
+use crate::error::AllocateError;
 use crate::frame::{ALIGNMENT_SLACK, FRAME_ALIGN, align_stack, aligns_stack, move_stack, moves_stack};
 use crate::operands::local_address;
 use crate::set::RegisterSet;
-use crate::{AllocateError, Allocation, abi, check, cold_blocks, hoist_constants, join_halves, latch_moves};
+use crate::{abi, check, cold_blocks, hoist_constants, join_halves, latch_moves};
 use oriole_chip::{Chip, allocated};
 use oriole_options::AllocateOptions;
 use oriole_ori::branches::{

@@ -1,7 +1,8 @@
 //! The stack frame: outgoing arguments at the bottom, then `.local` variables, then spills and saved registers.
 
+use crate::abi;
+use crate::error::AllocateError;
 use crate::operands::local_address;
-use crate::{AllocateError, abi};
 use oriole_ori::{
     Address, AddressPart, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolKind, Value,
 };

@@ -6,80 +6,37 @@
 //!
 //! It takes values with several definitions: a guarded definition stays in the register of the old value.
 
-use crate::AllocateError;
 mod affinity;
 mod banks;
 mod block_states;
 mod calls;
 mod choice;
+mod home_registers;
 mod homes;
 mod instruction;
+mod locations;
 mod occupancy;
 mod parallel;
+mod registers;
 mod scan_inputs;
 
+pub use locations::{BlockStates, Location, NONE, location};
+pub use registers::{CostBudget, Registers};
 pub use scan_inputs::ScanInputs;
 
-use crate::moves::{Emitter, From, Move, Place};
+use crate::error::AllocateError;
+use crate::moves::Emitter;
 use crate::next_use::NEVER;
 use crate::operands::is_parallel_copy;
+use crate::places::{From, Move, Place};
 use crate::set::RegisterSet;
 use crate::work::Work;
 use homes::Homes;
 use occupancy::{COPY, FREE, Occupants};
 use oriole_ori::effects::register_grant;
-use oriole_ori::{BlockId, File, Instruction, Loops, Opcode, Origin, Pseudo, Value};
+use oriole_ori::{BlockId, Instruction, Loops, Opcode, Origin, Pseudo, Value};
 use smallvec::SmallVec;
 use typed_index_collections::{TiVec, ti_vec};
-
-/// No register.
-pub const NONE: u8 = u8::MAX;
-
-/// The registers that may be used, and which to prefer.
-#[derive(Clone, Debug)]
-pub struct Registers {
-    /// The file.
-    pub file: File,
-    /// Usable registers.
-    pub usable: RegisterSet,
-    /// One past the highest.
-    pub count: u16,
-    /// Registers to prefer (in functions: those that need no save).
-    pub cheap: RegisterSet,
-    /// Prefer the least recently used free register instead of the lowest: independent instructions get fewer false
-    /// dependences.
-    pub least_recently_used: bool,
-    /// Cost at which to give up; `None` for never.
-    pub budget: Option<CostBudget>,
-}
-
-/// The cost at which an allocation is abandoned.
-#[derive(Clone, Copy, Debug)]
-pub struct CostBudget {
-    /// Inserted instructions, each counted by [`weight`].
-    pub moves: u64,
-    /// Accesses to the frame.
-    pub memory: u32,
-}
-
-/// Location of a value at a block boundary.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Location {
-    /// Its register, or [`NONE`].
-    pub register: u8,
-    /// Its slot holds it too.
-    pub in_memory: bool,
-}
-
-/// Everything the edges need afterwards.
-pub struct BlockStates {
-    /// For each block the locations of its live-in values of the file, sorted by value; `None` if unreachable.
-    pub entry: TiVec<BlockId, Option<Vec<(Value, Location)>>>,
-    /// Locations at the end of each block.
-    pub exit: TiVec<BlockId, Vec<(Value, Location)>>,
-    /// Values stored right after their only definition: their slot is always valid.
-    pub stored_at_definition: TiVec<Value, bool>,
-}
 
 /// The position of an instruction in the output, where a value was defined.
 #[derive(Clone, Copy)]
@@ -465,9 +422,4 @@ impl Scan<'_> {
     fn slot_place(&self, v: Value) -> Place {
         Place::Slot(self.inputs.affinities.owner(v))
     }
-}
-
-/// Location of a value, from a sorted list.
-pub fn location(list: &[(Value, Location)], v: Value) -> Option<Location> {
-    list.binary_search_by_key(&v, |(u, _)| *u).ok().map(|at| list[at].1)
 }

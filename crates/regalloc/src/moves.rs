@@ -4,42 +4,12 @@
 mod pending;
 
 use crate::operands::local_address;
+use crate::places::{From, Move, Place};
 use crate::set::RegisterSet;
 use crate::work::Work;
 use oriole_ori::{Destination, File, Instruction, MemoryInfo, Origin, Pseudo, Source, SourceKind, Value};
 use oriole_sass::{Mod, Op};
 use pending::Pending;
-
-/// Location of a value.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Place {
-    /// A register of the current file.
-    Register(u8),
-    /// The spill slot of this value.
-    Slot(Value),
-}
-
-/// Sources of moves.
-#[derive(Clone, PartialEq, Debug)]
-pub enum From {
-    /// The content of another place.
-    Place(Place),
-    /// The result of an instruction without register operands (its destination is replaced).
-    Made(Box<Instruction>),
-}
-
-/// One of several parallel moves. `value` is the content of the source.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Move {
-    /// Receives it.
-    pub to: Place,
-    /// The value that the destination holds afterwards.
-    pub into: Value,
-    /// Gives it.
-    pub from: From,
-    /// The value in the source.
-    pub value: Value,
-}
 
 /// Appends the instructions of moves that happen at once. `scratch` are registers free before and after.
 pub struct Emitter<'a> {

@@ -6,8 +6,8 @@
 //! * With the least recently used register first, once their count is fixed: reusing a register late leaves fewer
 //!   false dependences, so scheduling after allocation has more freedom.
 
-use crate::driver::{general, usable};
 use crate::linear_scan::{CostBudget, ScanInputs};
+use crate::one_file::{general, usable};
 use crate::work::Work;
 use oriole_chip::{allocated, nameable};
 use oriole_ori::{BlockId, Loops};
@@ -75,8 +75,8 @@ fn depths(work: &Work, inputs: &ScanInputs) -> TiVec<BlockId, u32> {
 }
 
 /// Allocates again, with fewer registers but at least `floor`, then with LRU assignment. Fewer than `enough` are worth
-/// nothing. `before` is the function
-/// without general registers that the inputs describe; `work` holds the first allocation, and then the best one.
+/// nothing. `before` is the function without general registers that the inputs describe; `work` holds the first
+/// allocation, and then the best one.
 pub fn improve(work: &mut Work, before: Work, inputs: &ScanInputs, [floor, enough]: [u16; 2]) {
     let first = Cost::of(work, inputs).and(FEWER_BUDGET);
     let mut highest = work.highest();

@@ -5,8 +5,9 @@ mod broken;
 mod random;
 mod written;
 
+use crate::allocation::Prepared;
 use crate::check::{Problem, check};
-use crate::driver::{Prepared, allocate, prepare};
+use crate::driver::{allocate, prepare};
 use crate::{AllocateError, Allocation, abi};
 use oriole_chip::Chip;
 use oriole_options::AllocateOptions;

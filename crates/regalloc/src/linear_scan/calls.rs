@@ -1,11 +1,9 @@
 //! Effects of calls on the values of a file: registers clobbered while a value is live, and argument registers. A
 //! value that is in the right register from the start needs no move at the call, nor after it.
 
-use super::affinity::{Affinities, ClusterId};
-use super::scan_inputs::ScanInputs;
+use super::affinity::{Affinities, ClusterId, Facts};
 use crate::operands::{destinations, sources};
 use crate::set::RegisterSet;
-use crate::work::Work;
 use oriole_ori::{BlockId, CallShape, File, Opcode, Pseudo, Value};
 use rustc_hash::FxHashMap;
 use typed_index_collections::{TiVec, ti_vec};
@@ -32,24 +30,25 @@ pub struct Calls {
 
 impl Calls {
     /// Finds the values live across calls.
-    pub fn new(work: &Work, file: File, inputs: &ScanInputs) -> Calls {
+    pub fn new(facts: &Facts, affinities: &Affinities) -> Calls {
         let mut calls = Calls::default();
-        for &block in inputs.graph.cfg().order() {
-            if work.function.block(block).instructions.iter().any(|i| i.call.is_some()) {
+        for &block in facts.cfg.order() {
+            if facts.function.block(block).instructions.iter().any(|i| i.call.is_some()) {
                 if calls.overwritten.is_empty() {
-                    calls.overwritten = ti_vec![RegisterSet::default(); inputs.affinities.clusters.len()];
+                    calls.overwritten = ti_vec![RegisterSet::default(); affinities.clusters.len()];
                 }
-                calls.add(work, file, inputs, block);
+                calls.add(facts, affinities, block);
             }
         }
         calls
     }
 
-    fn add(&mut self, work: &Work, file: File, inputs: &ScanInputs, block: BlockId) {
-        let instructions = &work.function.block(block).instructions;
-        let mut alive: Vec<Value> = inputs.next_use.at_exit(block).iter().map(|&(v, _)| v).collect();
+    fn add(&mut self, facts: &Facts, affinities: &Affinities, block: BlockId) {
+        let &Facts { function, file, stack_pointer, .. } = facts;
+        let instructions = &function.block(block).instructions;
+        let mut alive: Vec<Value> = facts.next_use.at_exit(block).iter().map(|&(v, _)| v).collect();
         alive.sort_unstable();
-        for (instruction, touch) in instructions.iter().zip(inputs.touches.of(block)).rev() {
+        for (instruction, touch) in instructions.iter().zip(facts.touches.of(block)).rev() {
             if !touch.partial {
                 for v in touch.definitions {
                     let _ = alive.binary_search(v).map(|at| alive.remove(at));
@@ -57,10 +56,10 @@ impl Calls {
             }
             if let Some(call) = &instruction.call {
                 for &v in &alive {
-                    let known = &mut self.overwritten[inputs.affinities.position(v).cluster];
+                    let known = &mut self.overwritten[affinities.position(v).cluster];
                     *known = known.with(overwritten_by(call, file));
                 }
-                for group in sources(&work.function, instruction, file, work.stack_pointer) {
+                for group in sources(function, instruction, file, stack_pointer) {
                     let first = group.fixed.into_iter();
                     let places = first.flat_map(|first| group.values.iter().copied().zip(first..));
                     self.arguments.extend(places);

@@ -1,33 +1,33 @@
 //! Homes of clusters: the range of registers that the first value of a cluster was assigned. The others go there, and
 //! other values avoid it.
-//! come, and which other values leave to them.
+//!
+//! It is here because a home is kept from block to block, with what the current block still does to it. Which value
+//! goes where is decided elsewhere.
 
-use super::affinity::{Affinities, Cluster, ClusterId, Position, SlotId};
-use super::{NONE, Scan};
+use super::affinity::{Affinities, ClusterId, Position, SlotId};
+use super::locations::NONE;
 use crate::next_use::NEVER;
 use crate::set::RegisterSet;
 use oriole_ori::Value;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// The place of the end of a block among its instructions.
-const END: u32 = NEVER - 2;
 /// Position of the last read of a value that is live after the block.
 const BEHIND: u32 = NEVER - 1;
 
 /// Homes of clusters, and how long registers stay without them.
 pub(super) struct Homes {
     /// The first register of each cluster, or [`NONE`].
-    base: TiVec<ClusterId, u8>,
+    pub(super) base: TiVec<ClusterId, u8>,
     /// Owner of each register, as far as known.
-    owner: [Option<Position>; 256],
+    pub(super) owner: [Option<Position>; 256],
     /// Registers that have an owner.
-    owned: RegisterSet,
+    pub(super) owned: RegisterSet,
     /// For each slot the next instruction of the block that defines a value of it, after the current one.
-    next_definition: TiVec<SlotId, u32>,
+    pub(super) next_definition: TiVec<SlotId, u32>,
     /// Stack of old entries of `next_definition`, for the definitions of the block; the first of them on top.
     later: Vec<u32>,
     /// For each value the instruction of the block that reads it last.
-    last_read: TiVec<Value, u32>,
+    pub(super) last_read: TiVec<Value, u32>,
 }
 
 impl Homes {
@@ -66,117 +66,9 @@ impl Homes {
         self.next_definition[slot] = self.later.pop().expect("what the walk backwards has seen");
     }
 
-    fn home(&self, position: Position) -> Option<u8> {
+    /// The register of a position, if its cluster has a home.
+    pub(super) fn home(&self, position: Position) -> Option<u8> {
         let base = self.base[position.cluster];
         (base != NONE).then(|| base + position.offset)
-    }
-}
-
-impl Scan<'_> {
-    /// The cluster of a value, and its offset there.
-    pub(super) fn cluster(&self, v: Value) -> (Cluster, u8) {
-        let Position { cluster, offset } = self.inputs.affinities.position(v);
-        (self.inputs.affinities.clusters[cluster], offset)
-    }
-
-    /// True if a value prefers registers adjacent to others.
-    pub(super) fn in_tuple(&self, v: Value) -> bool {
-        self.cluster(v).0.width > 1
-    }
-
-    /// True if a loop around the current block carries a value of the cluster to its next iteration.
-    pub(super) fn is_carried(&self, v: Value) -> bool {
-        self.is_carried_here(self.inputs.affinities.position(v).cluster)
-    }
-
-    fn is_carried_here(&self, cluster: ClusterId) -> bool {
-        let carried = self.inputs.affinities.clusters[cluster].carried;
-        carried.is_some_and(|index| self.inputs.graph.loops().contains(index, self.block))
-    }
-
-    /// The register that a value has at home, if its cluster has a home.
-    pub(super) fn home(&self, v: Value) -> Option<u8> {
-        self.homes.home(self.inputs.affinities.position(v))
-    }
-
-    /// True if the owner of a register returns before this instruction of the block.
-    #[inline]
-    fn owner_comes_before(&self, register: u8, index: u32) -> bool {
-        let Some(owner) = self.homes.owner[usize::from(register)] else { return false };
-        if self.homes.home(owner) != Some(register) {
-            return false;
-        }
-        match self.homes.next_definition[self.inputs.affinities.slot(owner)] {
-            // In the next iteration, that is at the end of this one.
-            NEVER => index > END && self.is_carried_here(owner.cluster),
-            next => next < index,
-        }
-    }
-
-    /// True if a call clobbers a register, or its owner returns, while a value that is put there now is live.
-    pub(super) fn is_claimed(&self, register: u8, v: Value) -> bool {
-        self.overwritten(v).contains(register)
-            || self.homes.owned.contains(register)
-                && self.owner_comes_before(register, self.homes.last_read[v])
-    }
-
-    /// Registers that calls clobber while a value of the cluster is live.
-    fn overwritten(&self, v: Value) -> RegisterSet {
-        self.inputs.calls.overwritten(self.inputs.affinities.position(v).cluster)
-    }
-
-    /// The given registers that no call clobbers, and whose owners do not return, while a value is live.
-    pub(super) fn unclaimed(&self, registers: RegisterSet, v: Value) -> RegisterSet {
-        let registers = registers.without(self.overwritten(v));
-        let last_read = self.homes.last_read[v];
-        let mut unclaimed = registers;
-        for register in registers.within(self.homes.owned).iter() {
-            if self.owner_comes_before(register, last_read) {
-                unclaimed.remove(register);
-            }
-        }
-        unclaimed
-    }
-
-    /// Makes an assigned register the home of the value's cluster, unless it is the wrong place for it, or a loop
-    /// needs it elsewhere.
-    pub(super) fn remember(&mut self, v: Value, register: u8) {
-        let cluster = self.inputs.affinities.position(v).cluster;
-        if self.homes.base[cluster] == NONE || !self.is_carried_here(cluster) {
-            self.move_home(v, register);
-        }
-    }
-
-    /// At a loop header: makes the current registers the homes for the next iteration.
-    pub(super) fn settle(&mut self, v: Value) {
-        if self.assigned[v] != NONE {
-            self.move_home(v, self.assigned[v]);
-        }
-    }
-
-    fn move_home(&mut self, v: Value, register: u8) {
-        let id = self.inputs.affinities.position(v).cluster;
-        let (cluster, offset) = self.cluster(v);
-        let Some(base) = register.checked_sub(offset) else { return };
-        let range = base..base.saturating_add(cluster.width);
-        let fits = base.is_multiple_of(cluster.align)
-            && u16::from(base) + u16::from(cluster.width) <= self.registers.count
-            && range.clone().all(|r| self.registers.usable.contains(r));
-        if !fits || self.homes.base[id] == base {
-            return;
-        }
-        self.homes.base[id] = base;
-        if !cluster.shared {
-            return;
-        }
-        for (register, offset) in range.zip(0..) {
-            // An owner that has moved away, or does not return, owns nothing.
-            let held = self.homes.owner[usize::from(register)].is_some_and(|owner| owner.cluster != id)
-                && self.owner_comes_before(register, NEVER);
-            if !held {
-                self.homes.owner[usize::from(register)] = Some(Position { cluster: id, offset });
-                self.homes.owned.insert(register);
-            }
-        }
     }
 }

@@ -4,7 +4,7 @@
 use super::calls::overwritten_by;
 use super::occupancy::{COPY, FREE};
 use super::{NONE, Next, Scan, Site};
-use crate::AllocateError;
+use crate::error::AllocateError;
 use crate::next_use::NEVER;
 use crate::operands::{
     Group, Slot, accumulators, destinations, is_group_product, is_partial, sources, values_mut,

@@ -2,9 +2,10 @@
 //! copies of its register file into moves.
 
 use super::{NONE, Scan, location};
-use crate::AllocateError;
-use crate::moves::{Emitter, From, Move, Place};
+use crate::error::AllocateError;
+use crate::moves::Emitter;
 use crate::next_use::NEVER;
+use crate::places::{From, Move, Place};
 use crate::set::RegisterSet;
 use oriole_ori::{Destination, Instruction, Origin, Pseudo, Source, SourceKind, Value};
 

@@ -91,7 +91,7 @@ impl ScanInputs {
             single: &inputs.single,
         };
         inputs.affinities = Affinities::new(&facts, clusters);
-        inputs.calls = Calls::new(work, file, &inputs);
+        inputs.calls = Calls::new(&facts, &inputs.affinities);
         if file == File::R {
             inputs.banks = Banks::new(function, cfg, loops);
         }

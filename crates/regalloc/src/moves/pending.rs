@@ -1,7 +1,7 @@
 //! Pending moves of a parallel copy. A move is ready when its destination is not read any more. When none is ready,
 //! only cycles are left, and in them every location is read exactly once.
 
-use super::{From, Move, Place};
+use crate::places::{From, Move, Place};
 use oriole_ori::Value;
 use rustc_hash::FxHashMap;
 

@@ -1,8 +1,7 @@
 //! The checker against allocations that were broken on purpose: each mutation must be found whenever it matters.
 
-use crate::Allocation;
+use crate::allocation::{Allocation, Prepared};
 use crate::check::{ProblemKind, check};
-use crate::driver::Prepared;
 use crate::tests::random::{Random, function};
 use crate::tests::run;
 use oriole_chip::Chip;

@@ -1,7 +1,9 @@
 //! Random functions: any graph, values with many definitions, guarded results, tuples, calls, parallel copies.
 
-use crate::driver::{Prepared, general, prepare, usable};
+use crate::allocation::Prepared;
+use crate::driver::prepare;
 use crate::linear_scan::ScanInputs;
+use crate::one_file::{general, usable};
 use crate::reallocate::start;
 use crate::tests::run;
 use crate::work::Work;
