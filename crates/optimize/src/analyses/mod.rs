@@ -4,6 +4,7 @@ pub mod accesses;
 pub mod counted_loop;
 pub mod definitions;
 pub mod loop_size;
+pub mod memory_order;
 pub mod slots;
 pub mod value_facts;
 pub(crate) mod warp_group;

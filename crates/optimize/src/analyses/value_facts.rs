@@ -123,6 +123,22 @@ pub struct ValueFacts {
     signed_singles: bool,
 }
 
+/// Facts about all values of a function.
+pub fn known(function: &Function) -> ValueFacts {
+    let definitions = Definitions::in_ssa(function);
+    let mut facts = ValueFacts::new(function);
+    for &id in function.graph().cfg().order() {
+        let block = function.block(id);
+        for phi in &block.phis {
+            facts.learn_phi(&definitions, phi);
+        }
+        for instruction in &block.instructions {
+            facts.learn(function, &definitions, instruction, Evaluation::NotMade);
+        }
+    }
+    facts
+}
+
 impl ValueFacts {
     /// No facts yet of the values of a function.
     pub fn new(function: &Function) -> ValueFacts {

@@ -5,14 +5,15 @@
 //! walk finds all equal computations of equal values. Pure instructions are numbered across blocks; ordinary loads
 //! only within a block, as long as nothing there may write memory or wait for other threads.
 
+use crate::analyses::memory_order::{disturbs_memory, is_plain_load};
 use crate::passes::{dead_stores, invariant_loads, memory_values};
 use crate::rewriting::product_halves;
 use oriole_options::Optimization;
 use oriole_ori::{
     BlockId, Destination, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Phi, PhiSources,
-    Source, SourceKind, Space, Value, effects,
+    Source, SourceKind, Value, effects,
 };
-use oriole_sass::{Effect, Mod, Op};
+use oriole_sass::{Mod, Op};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -255,34 +256,6 @@ fn is_numbered(instruction: &Instruction) -> bool {
         && instruction.sources.iter().all(|source| source.fixed.is_none())
         // The address of the code is its own.
         && !matches!(instruction.opcode, Opcode::Sass(Op::LEPC))
-}
-
-/// True for a load that gives the same as an earlier one unless memory changed in between.
-pub(crate) fn is_plain_load(instruction: &Instruction) -> bool {
-    let Some(memory) = instruction.memory else { return false };
-    memory.reads
-        && !memory.writes
-        && !memory.ordered
-        && memory.space != Space::Constant
-        && instruction.guard.is_none()
-        && !effects::is_convergent(instruction)
-        && matches!(instruction.opcode, Opcode::Sass(op) if op.info().effect == Effect::Load)
-        && instruction.destinations.len() == 1
-        && instruction.destinations[0].fixed.is_none()
-}
-
-/// True if it may change memory that a load reads, or waits until another thread may have.
-pub(crate) fn disturbs_memory(instruction: &Instruction) -> bool {
-    if let Some(memory) = instruction.memory {
-        return memory.writes || memory.ordered;
-    }
-    if instruction.call.is_some() {
-        return true;
-    }
-    // An instruction that is neither pure arithmetic nor removable may be a barrier, a fence or worse.
-    !effects::is_pure(instruction)
-        && !effects::is_removable(instruction)
-        && !effects::is_product_step(instruction)
 }
 
 /// Count of leading operands that commute.

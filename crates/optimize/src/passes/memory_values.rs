@@ -10,7 +10,7 @@
 
 use crate::analyses::accesses::{Access, Direction, Held, Place, RootId, Roots, WORD, Width, stored_words};
 use crate::analyses::definitions::Definitions;
-use crate::passes::gvn_cse::disturbs_memory;
+use crate::analyses::memory_order::disturbs_memory;
 use oriole_ori::{
     BlockId, Destination, File, FlowGraph, Function, Instruction, IteratedFrontiers, Opcode, Pseudo, Source,
     SourceKind, Space, Value, effects,

@@ -13,9 +13,8 @@ use crate::analyses::accesses::{
     Access, Direction, Held, Place, Root, RootId, Roots, WORD, Width, stored_words,
 };
 use crate::analyses::definitions::Definitions;
-use crate::analyses::value_facts::ValueFacts;
+use crate::analyses::value_facts::{ValueFacts, known};
 use crate::passes::memory_values::{CHANGEABLE, Event, SPACES, changed_with, space_of};
-use crate::passes::vector_loads;
 use oriole_ori::{
     BlockId, Destination, File, Function, Instruction, Opcode, Origin, Pseudo, Source, SourceKind, Space,
     SymbolKind, effects,
@@ -77,7 +76,7 @@ pub fn run(function: &mut Function) -> bool {
         let mut here = Vec::new();
         for group in walk.groups.into_iter().filter(|group| group.members.len() > 1) {
             let root = group.members[0].place.root;
-            let facts = facts.get_or_insert_with(|| vector_loads::known(function));
+            let facts = facts.get_or_insert_with(|| known(function));
             let bits = bits_of_root(function, facts, roots.get(root)).min(4);
             let mut proofs = vec![Multiple { bytes: 1 << bits, offset: 0, stretch: 0 }];
             proofs.extend([2, WIDEST].iter().filter_map(|&words| walk.multiples.get(&(root, words))));

@@ -8,9 +8,8 @@
 //!
 //! Loads that are far apart stay, since all words of a wide load are in registers until the last one is read.
 
-use crate::analyses::definitions::Definitions;
-use crate::analyses::value_facts::{Evaluation, ValueFacts};
-use crate::passes::gvn_cse::{disturbs_memory, is_plain_load};
+use crate::analyses::memory_order::{disturbs_memory, is_plain_load};
+use crate::analyses::value_facts::{ValueFacts, known};
 use crate::passes::vector_accesses;
 use oriole_options::Optimization;
 use oriole_ori::{
@@ -80,22 +79,6 @@ pub fn run(function: &mut Function) -> bool {
         changed |= here;
     }
     changed
-}
-
-/// Facts about all values.
-pub(crate) fn known(function: &Function) -> ValueFacts {
-    let definitions = Definitions::in_ssa(function);
-    let mut facts = ValueFacts::new(function);
-    for &id in function.graph().cfg().order() {
-        let block = function.block(id);
-        for phi in &block.phis {
-            facts.learn_phi(&definitions, phi);
-        }
-        for instruction in &block.instructions {
-            facts.learn(function, &definitions, instruction, Evaluation::NotMade);
-        }
-    }
-    facts
 }
 
 /// Groups of two loads and more.
