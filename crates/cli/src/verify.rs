@@ -15,6 +15,9 @@ use oriole_verify::{Coverage, Difference, Element, Report, Source, Subject, Verd
 use std::fmt::Write as _;
 use std::path::Path;
 
+/// Most arguments of a launch that are shown.
+const SHOWN: usize = 8;
+
 /// Runs the command.
 pub fn verify(arguments: &Verify) -> Outcome {
     let (chip, options) = match session::options(&arguments.target) {
@@ -168,9 +171,6 @@ fn show(json: bool, source: &Source, report: &Report) {
                 let _ = write!(text, ", in {} of them as far as PTX defines the result", report.loose);
             }
             let _ = writeln!(text, "; {}", covered(&report.coverage));
-            if report.bytes == 0 {
-                text.push_str("  no launch changed memory\n");
-            }
         }
         Verdict::Undecided(reason) => {
             let _ = writeln!(text, "undecided: {reason}");
@@ -218,7 +218,7 @@ fn describe(text: &mut String, source: &Source, difference: &Difference) {
     let launch = &difference.launch;
     let shape = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
     let _ = write!(text, "  grid {}, block {}", shape(launch.grid), shape(launch.block));
-    for (number, argument) in launch.args.iter().enumerate() {
+    for (number, argument) in launch.args.iter().enumerate().take(SHOWN) {
         match argument {
             oriole_interp::Arg::Buffer(bytes) => {
                 let _ = write!(text, ", argument {number}: {} bytes", bytes.len());

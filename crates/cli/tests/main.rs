@@ -30,6 +30,7 @@ mod reduce;
 mod support;
 mod time;
 mod verdicts;
+mod verify;
 mod view;
 mod watch;
 mod worse_controls;

@@ -453,8 +453,9 @@ fn output_that_is_lost_is_a_failure() {
     assert_eq!(told(folder.path(), &source, COMPILE).status, Some(0));
     let [ptx, cubin] = ["a.ptx", "a.cubin"].map(|name| text(&folder.path().join(name)));
     let record = text(&data("kernels").join("reduce_tree_i32.json"));
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 10] = [
         &["time", &record],
+        &["verify", &ptx],
         &["dis", &cubin],
         &["dis", "--json", &cubin],
         &["explain"],
@@ -484,9 +485,10 @@ fn output_that_is_lost_is_a_failure() {
 #[test]
 fn examples_of_the_help_work() {
     let mut tried = 0;
-    for command in
-        ["", "compile", "check", "diff", "dis", "run", "view", "ori", "isel", "lint", "list", "asm", "watch"]
-    {
+    for command in [
+        "", "compile", "check", "verify", "diff", "dis", "run", "view", "ori", "isel", "lint", "list", "asm",
+        "watch",
+    ] {
         let help = oriole(&[command, "--help"].iter().filter(|word| !word.is_empty()).collect::<Vec<_>>());
         let examples = help.out.lines().skip_while(|line| !line.contains("Examples:")).skip(1);
         for example in examples.take_while(|line| !line.trim().is_empty()) {

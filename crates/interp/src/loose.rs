@@ -111,13 +111,14 @@ pub fn operands(at: &LaneContext, action: &Action) -> [u64; 2] {
     }
 }
 
-/// A number from 0 to `most`, always the same for the same result.
-fn choose(seed: u64, value: u64, most: u64) -> u64 {
-    let mut mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ value;
+/// One of the two bounds, always the same for the same result. Each odd seed chooses the opposite of the even one before
+/// it, so that two seeds show that there is a choice.
+fn choose(seed: u64, value: u64) -> bool {
+    let mut mixed = (seed / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ value;
     for factor in [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb_u64] {
         mixed = (mixed ^ mixed >> 30).wrapping_mul(factor);
     }
-    (mixed ^ mixed >> 31) % (most + 1)
+    (mixed ^ mixed >> 31 ^ seed) & 1 == 1
 }
 
 impl Loose {
@@ -167,7 +168,7 @@ impl Loose {
             let error = a.mul_add(b, -value);
             // Towards larger magnitudes if the exact product is there.
             let away = (error > 0.0) == (value > 0.0);
-            let by = choose(seed, result, 1);
+            let by = u64::from(choose(seed, result));
             return match error {
                 0.0 => result,
                 _ if away => result + by,
@@ -175,12 +176,12 @@ impl Loose {
             };
         }
         let within = |units: i64| {
-            let by = choose(seed, result, 2 * units.unsigned_abs()) as i64 - units;
+            let by = if choose(seed, result) { units } else { -units };
             let moved = (magnitude as i64 + by).max(1) as u64;
             if soft::to_f64(format, moved).is_finite() { moved | result & format.sign() } else { result }
         };
         let absolute = |error: f64| {
-            let by = (choose(seed, result, 1 << 20) as f64 / f64::from(1 << 19) - 1.0) * error;
+            let by = if choose(seed, result) { error } else { -error };
             soft::from_f64(format, value + by, rustc_apfloat::Round::NearestTiesToEven)
         };
         if format != Format::F32 {

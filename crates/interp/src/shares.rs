@@ -5,8 +5,8 @@ use crate::launch::{Fault, FaultKind};
 use crate::memory::word;
 use crate::step::SharePlace;
 
-/// Lines of a matrix begin at multiples of 16 bytes.
-const LINE_BITS: u64 = 128;
+/// Lines of a matrix begin at multiples of 8 bytes at least; for most types the language asks for 16.
+const LINE_BITS: u64 = 64;
 
 /// A stride in elements of so many bits must keep lines aligned.
 fn check_stride(bits: u32, stride: Option<u64>) -> Result<(), Fault> {
@@ -14,7 +14,7 @@ fn check_stride(bits: u32, stride: Option<u64>) -> Result<(), Fault> {
     if (stride * u64::from(bits)).is_multiple_of(LINE_BITS) {
         return Ok(());
     }
-    let text = format!("a stride of {stride} elements is no multiple of 16 bytes");
+    let text = format!("a stride of {stride} elements is no multiple of 8 bytes");
     Err(Fault::new(FaultKind::Illegal, text))
 }
 

@@ -68,7 +68,7 @@ fn the_heap_gives_and_takes() {
     );
     assert_eq!(outcome.buffers[0].as_ref().expect("a buffer")[0], 77);
     let fault = outcome.error.expect("a read of memory that was given back");
-    expect!["read of 4 bytes at global address 0x7f010100000c is outside every object there at instruction 9 of `k`, block [0, 0, 0], thread [0, 0, 0]"].assert_eq(&fault.to_string());
+    expect!["read of 4 bytes at global address 0x7b010100000c is outside every object there at instruction 9 of `k`, block [0, 0, 0], thread [0, 0, 0]"].assert_eq(&fault.to_string());
 }
 
 #[test]

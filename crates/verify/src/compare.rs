@@ -115,7 +115,11 @@ pub fn differences(expected: &Image, found: &Image, most: usize) -> Vec<Place> {
         while offset < count && places.len() < most {
             let end = (offset + width).min(count);
             let (a, b) = (&piece.bytes[offset..end], &other.bytes[offset..end]);
-            if a != b && !both_nan(piece.kind, a, b) && !both_addresses(piece, other, offset) {
+            if a != b
+                && !both_nan(piece.kind, a, b)
+                && !both_addresses(piece, other, offset)
+                && !both_heap(expected, piece, other, offset)
+            {
                 places.push(Place { piece: number, offset, width: end - offset });
             }
             offset = end;
@@ -166,6 +170,9 @@ fn both_nan(kind: Kind, a: &[u8], b: &[u8]) -> bool {
     nan(a) && nan(b) || kind == Kind::Integer && a.len() == 8 && b.len() == 8 && halves()
 }
 
+/// End of the addresses of buffers and heap.
+const BUFFERS_END: u64 = 0x7c00 << 32;
+
 /// Windows of addresses in the interpreter and in the simulator: first and last upper half of each.
 const WINDOWS: [[std::ops::RangeInclusive<u64>; 2]; 5] = [
     [0x7b00..=0x7bff, 0x7a00..=0x7aff],
@@ -174,6 +181,17 @@ const WINDOWS: [[std::ops::RangeInclusive<u64>; 2]; 5] = [
     [0x7e03..=0x7e03, 0x7f30..=0x7f30],
     [0x7e02..=0x7e02, 0x7f40..=0x7f40],
 ];
+
+/// Whether the word of 8 bytes around an offset is an address after all buffers in both machines, where the heap is.
+fn both_heap(image: &Image, piece: &Piece, other: &Piece, offset: usize) -> bool {
+    let start = offset / 8 * 8;
+    let value = |bytes: &[u8]| bytes.get(start..start + 8).map(word);
+    let (Some(a), Some(b)) = (value(&piece.bytes), value(&other.bytes)) else { return false };
+    let ends = image.iter().filter_map(|piece| Some(piece.address? + piece.bytes.len() as u64));
+    let end = ends.max().unwrap_or(u64::MAX);
+    let heap = end..BUFFERS_END;
+    heap.contains(&a) && heap.contains(&b)
+}
 
 /// Whether the word of 8 bytes around an offset is an address of the same kind of memory in both machines.
 fn both_addresses(piece: &Piece, other: &Piece, offset: usize) -> bool {

@@ -1,7 +1,7 @@
 //! Which instructions of a kernel were executed, and which ways its branches went.
 
 use oriole_chip::Chip;
-use oriole_sass::{Op, text};
+use oriole_sass::{Op, OperandKind, text};
 use oriole_simulate::{AccessKind, Described, Event, Memory, Observer};
 
 /// The executed part of the code of a kernel.
@@ -80,13 +80,22 @@ fn is_conditional(step: &Described) -> bool {
     step.instruction.op == Op::BRA && (guard.register != oriole_sass::register::PT || guard.negated)
 }
 
+/// True for the branch to itself that is after the code.
+fn is_endless(step: &Described) -> bool {
+    let back = |kind| matches!(kind, OperandKind::Target(distance) if (-16..0).contains(&distance));
+    step.instruction.op == Op::BRA
+        && !is_conditional(step)
+        && step.instruction.operands.iter().any(|operand| back(operand.kind))
+}
+
 impl Observer for CodeWatch {
     fn code(&mut self, steps: Vec<Option<Described>>) {
         // Padding after the last instruction that ends threads or goes back is no code.
         let ends = |step: &Described| matches!(step.instruction.op, Op::EXIT | Op::RET | Op::BRA);
         let end = steps.iter().rposition(|step| step.as_ref().is_some_and(ends)).map_or(0, |last| last + 1);
         let code = |at: usize, step: &Option<Described>| {
-            step.as_ref().filter(|step| at < end && step.instruction.op != Op::NOP).map(|_| false)
+            let is_code = |step: &&Described| at < end && step.instruction.op != Op::NOP && !is_endless(step);
+            step.as_ref().filter(is_code).map(|_| false)
         };
         self.coverage.executed = steps.iter().enumerate().map(|(at, step)| code(at, step)).collect();
         self.coverage.branches = steps

@@ -20,9 +20,9 @@ const ORDERS: std::ops::RangeInclusive<u8> = 1..=3;
 /// Bytes of memory and registers that nothing has written, where they are not zero.
 const FILL: u8 = 0xa5;
 /// Seeds of roundings that are tried.
-const ROUNDINGS: std::ops::RangeInclusive<u64> = 1..=6;
+const ROUNDINGS: std::ops::RangeInclusive<u64> = 2..=9;
 /// By how much the range of these results is widened.
-const WIDENING: f64 = 4.0;
+const WIDENING: f64 = 2.0;
 /// Most elements that are looked at where results may differ.
 const MOST_ELEMENTS: usize = 1 << 20;
 

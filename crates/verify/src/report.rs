@@ -107,7 +107,10 @@ impl Report {
 
     /// The verdict after all launches, `reason` if none could be made.
     pub(crate) fn settled(mut self, reason: Option<String>) -> Report {
-        self.verdict = if self.launches > 0 {
+        let (executed, all) = self.coverage.instructions();
+        self.verdict = if self.launches > 0 && self.bytes == 0 && executed < all {
+            Verdict::Undecided("no launch that was tried changes memory".to_owned())
+        } else if self.launches > 0 {
             Verdict::Same
         } else {
             let first = self.reasons.first().cloned().or(reason);
