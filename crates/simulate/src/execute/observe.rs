@@ -126,7 +126,11 @@ fn shape(context: &Context, kind: AccessKind) -> (u32, u32) {
 fn plain(context: &Context, kind: AccessKind) -> Vec<Access> {
     let operands = &context.instruction.operands;
     let Some(index) = operands.iter().position(|operand| is_memory(operand.kind)) else { return Vec::new() };
-    let space = Space::of(context.instruction.op);
+    let space = match context.instruction.op {
+        // Mbarriers are in shared memory.
+        Op::SYNCS | Op::ARRIVES => Space::Shared,
+        op => Space::of(op),
+    };
     let Ok(places) = addresses(context, index, space) else { return Vec::new() };
     let (bytes, lanes) = shape(context, kind);
     let mut found: Vec<Access> = Vec::new();
