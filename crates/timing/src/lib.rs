@@ -12,13 +12,17 @@
 mod cache;
 mod coalesce;
 mod estimate;
+mod grid;
 mod memory;
 mod parameters;
 mod program;
 mod quarter;
 mod reason;
 mod recorder;
+mod recording;
+mod remedy;
 mod replay;
+mod shape;
 mod tables;
 mod warp;
 
@@ -26,3 +30,6 @@ pub use estimate::{Bound, Error, Estimate, Options, estimate};
 pub use memory::Traffic;
 pub use parameters::{Number, Origin, Parameters};
 pub use reason::{Line, REASONS, Reason};
+pub use recording::{Imbalance, Recording};
+pub use remedy::{Change, Remedy};
+pub use shape::{Neighbours, Shape};

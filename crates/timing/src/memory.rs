@@ -4,9 +4,10 @@
 //! Shared by all simulated SMs: addresses of atomic operations in L2. No instruction may be known here.
 
 use crate::cache::Cache;
-use crate::coalesce::SECTOR;
+use crate::coalesce::{LINE, SECTOR};
 use crate::parameters::Parameters;
 use crate::recorder::{Request, Trace};
+use crate::remedy::{Change, Changes};
 use oriole_simulate::{AccessKind, Memory};
 use std::collections::{HashMap, HashSet};
 
@@ -17,6 +18,11 @@ const LSU_DEPTH: f64 = 32.0;
 const L2_DEPTH: f64 = 400.0;
 const DRAM_DEPTH: f64 = 1200.0;
 const ADDRESS_DEPTH: f64 = 2000.0;
+
+/// Sectors of a line.
+const SECTORS_OF_LINE: u32 = (LINE / SECTOR) as u32;
+/// Words of four bytes in a sector.
+const WORDS: u32 = (SECTOR / 4) as u32;
 
 /// Something that serves one request after the other.
 #[derive(Clone, Copy, Debug, Default)]
@@ -159,7 +165,7 @@ impl Path {
         at: u64,
         request: &Request,
         copy: u64,
-        bypasses: bool,
+        (bypasses, changes): (bool, Changes),
     ) -> Through {
         let parameters = chip.parameters;
         if request.memory == Memory::Shared {
@@ -169,19 +175,26 @@ impl Path {
                 (true, false) => parameters.shared_atomic.value,
                 (false, _) => parameters.wavefront.value,
             };
-            chip.traffic.wavefronts += u64::from(request.wavefronts);
-            let passes = f64::from(request.wavefronts) * cost.max(parameters.wavefront.value);
+            let apart = atomic && changes.has(Change::Apart);
+            let wavefronts = if apart || changes.has(Change::ConflictFree) {
+                request.least_wavefronts
+            } else {
+                request.wavefronts
+            };
+            chip.traffic.wavefronts += u64::from(wavefronts);
+            let passes = f64::from(wavefronts) * cost.max(parameters.wavefront.value);
             let start = self.lsu.serve(at as f64, passes);
             let extra = if atomic { 2.0 * parameters.shared_latency.value } else { 0.0 };
             let done = start + passes + parameters.shared_latency.value + extra;
             chip.end = chip.end.max(start + passes);
             return Through { read: start as u64, done: done as u64, level: Level::Shared };
         }
-        let start = self.pass(chip, at, request.wavefronts);
-        let passed = start + f64::from(request.wavefronts) * parameters.wavefront.value;
+        let (sectors, wavefronts) = taken(chip.trace, request, changes);
+        let start = self.pass(chip, at, wavefronts);
+        let passed = start + f64::from(wavefronts) * parameters.wavefront.value;
         let (mut done, mut level) = (passed + parameters.l1_latency.value, Level::L1);
         let caches = request.kind == AccessKind::Load && !bypasses;
-        for &sector in &chip.trace.sectors[request.sectors.clone()] {
+        for &sector in sectors {
             let sector = if chip.trace.is_shared(sector) { sector } else { sector ^ copy << 40 };
             // Local memory is written back only when its line goes.
             let local = request.memory == Memory::Local && request.kind == AccessKind::Store;
@@ -194,7 +207,7 @@ impl Path {
             level = level.max(of);
         }
         if request.kind == AccessKind::Atomic {
-            done = self.operate(chip, passed, request, copy);
+            done = self.operate(chip, passed, request, copy, changes.has(Change::Apart));
             level = Level::Atomic;
         }
         self.hold_back();
@@ -227,12 +240,17 @@ impl Path {
 
     /// An atomic operation in L2. A sector takes one lane of each of its addresses at a time, among those of all SMs, and
     /// a slice of L2 takes one sector at a time.
-    fn operate(&mut self, chip: &mut Chip, at: f64, request: &Request, copy: u64) -> f64 {
+    fn operate(&mut self, chip: &mut Chip, at: f64, request: &Request, copy: u64, apart: bool) -> f64 {
         let parameters = chip.parameters;
         let (mut latest, mut total) = (at, 0.0);
         let crowds = &chip.trace.crowds[request.crowds.clone()];
         for of_sector in crowds.chunk_by(|a, b| a.0 / SECTOR == b.0 / SECTOR) {
             let lanes = of_sector.iter().map(|crowd| crowd.1).max().unwrap_or(0);
+            if apart {
+                // As many sectors as hold a word of each lane, one lane at an address.
+                total += f64::from(lanes.div_ceil(WORDS)) * parameters.global_atomic.value;
+                continue;
+            }
             let contended = of_sector.iter().any(|crowd| chip.trace.is_contended(crowd.0));
             // The SMs that are not simulated do the same in the same time.
             let others = if contended { chip.active / chip.simulated } else { 1.0 };
@@ -272,4 +290,17 @@ impl Path {
     fn hold_back(&mut self) {
         self.lsu.free = self.lsu.free.max(self.l2.free - L2_DEPTH).max(self.dram.free - DRAM_DEPTH);
     }
+}
+
+/// The sectors that an access takes, and its passes through the unit of loads and stores. If it is to take the fewest, they
+/// are others for each place in a sector, as loops that go through whole sectors come to all of them.
+fn taken<'a>(trace: &'a Trace, request: &Request, changes: Changes) -> (&'a [u64], u32) {
+    let all = &trace.sectors[request.sectors.clone()];
+    let least = request.least_sectors as usize;
+    if !changes.has(Change::Coalesced) || least == 0 || least >= all.len() {
+        return (all, request.wavefronts);
+    }
+    let chunk = request.phase as usize % (all.len() / least);
+    let some = &all[chunk * least..(chunk + 1) * least];
+    (some, (least as u32).div_ceil(SECTORS_OF_LINE))
 }

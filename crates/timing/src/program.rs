@@ -2,12 +2,16 @@
 //! about opcodes come from `sass` and `latency`; no state of a run may enter.
 
 use crate::parameters::Parameters;
+use crate::remedy::{Change, Changes};
 use oriole_latency::{
     Class, Model, SPECIAL_STALL, UNITS, Unit, completes_before_next, counted_scoreboard, waits,
 };
 use oriole_sass::info::{Effect, Queue};
 use oriole_sass::{Mod, Op, OperandKind};
 use oriole_simulate::{Described, Operand};
+
+/// Cycles for which 32-bit floating-point arithmetic keeps its unit busy.
+const QUICK: u8 = 2;
 
 /// The effect of an instruction on time, besides keeping units busy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,6 +64,8 @@ pub(crate) struct Step {
     pub sources: Vec<Operand>,
     /// It goes past L1.
     pub bypasses: bool,
+    /// It is replayed with these changes.
+    pub changes: Changes,
 }
 
 /// The instruction as text: mnemonic and modifiers.
@@ -156,6 +162,23 @@ impl Step {
             },
             sources: described.sources.clone(),
             bypasses: instruction.mods.has(Mod::STRONG) && counted_scoreboard(op).is_none(),
+            changes: Changes::default(),
         }
+    }
+
+    /// The instruction with some changes.
+    pub(crate) fn changed(&self, changes: Changes, no_stalls: bool) -> Step {
+        let mut step = Step { changes, ..self.clone() };
+        if changes.has(Change::Quick) {
+            step.double = 0;
+            for unit in [Unit::Double, Unit::Special] {
+                let cycles = &mut step.units[unit as usize];
+                *cycles = (*cycles).min(QUICK);
+            }
+        }
+        if no_stalls && !step.completes {
+            step.stall = step.stall.min(1);
+        }
+        step
     }
 }

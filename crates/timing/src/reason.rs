@@ -71,4 +71,29 @@ pub struct Line {
     pub issued: u64,
     /// Cycles for which warps waited before it, by [`Reason`].
     pub waited: [u64; REASONS],
+    /// The instruction whose scoreboard it waited for longest, by its index, if that was more than half of those waits.
+    pub awaited: Option<u32>,
+    /// By how many cycles that is more than all others.
+    pub(crate) lead: u64,
+    /// Cycles for which warps waited for a scoreboard that it had set, at instructions after it.
+    pub caused: u64,
+    /// Lanes at its place when it was issued, those under a guard that does not hold included, added up.
+    pub lanes: u64,
+    /// How often it acted in some lane, and the lanes in which it acted.
+    pub acted: u64,
+    /// Lanes in which it acted, added up.
+    pub active: u64,
+}
+
+impl Line {
+    /// Counts cycles that it waited for a scoreboard that an instruction had set.
+    pub(crate) fn await_for(&mut self, setter: u32, cycles: u64) {
+        if self.awaited == Some(setter) {
+            self.lead += cycles;
+        } else if cycles > self.lead {
+            (self.awaited, self.lead) = (Some(setter), cycles - self.lead);
+        } else {
+            self.lead -= cycles;
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! The observer of a run: for some blocks all that the model replays, for all blocks what bounds the whole grid (bytes
 //! touched, operations at one address). It keeps shapes of accesses, not addresses of lanes. No time may enter.
 
-use crate::coalesce::{crowds, lines, passes, sectors, wavefronts};
+use crate::coalesce::{SECTOR, crowds, lines, passes, sectors, wavefronts};
+use crate::shape::{Cost, Near, Shape, least_sectors, least_wavefronts};
 use oriole_sass::{Mod, Op};
 use oriole_simulate::{Access, AccessKind, Described, Event, Meeting, Memory, Observer};
 use std::collections::{BTreeMap, HashMap};
@@ -19,8 +20,8 @@ pub(crate) struct Item {
     pub index: u32,
     /// Lanes at this place.
     pub lanes: u32,
-    /// It acted in some lane.
-    pub acts: bool,
+    /// Lanes in which it acted.
+    pub active: u32,
     /// First request, and how many follow each other.
     pub request: u32,
     pub requests: u8,
@@ -33,12 +34,17 @@ pub(crate) struct Item {
 pub(crate) struct Request {
     pub memory: Memory,
     pub kind: AccessKind,
-    /// Passes through the unit of loads and stores.
+    /// Passes through the unit of loads and stores, and the least.
     pub wavefronts: u32,
+    pub least_wavefronts: u32,
     /// An atomic operation that is a swap with the old value as its result.
     pub swaps: bool,
     /// Sectors of global and local memory, in `Trace::sectors`.
     pub sectors: Range<usize>,
+    /// Sectors that would hold the bytes.
+    pub least_sectors: u32,
+    /// Place of the first lane in its sector, in accesses of a lane.
+    pub phase: u32,
     /// Addresses of an atomic operation on global memory, in `Trace::crowds`.
     pub crowds: Range<usize>,
 }
@@ -143,13 +149,25 @@ pub(crate) struct Recorder {
     run: Option<Vec<u64>>,
     /// Positions of recorded blocks.
     places: HashMap<u64, usize>,
+    /// How each instruction accessed memory.
+    pub shapes: Vec<Shape>,
+    pub near: Near,
     /// Instructions of recorded blocks that may still be recorded; no further block begins when it is used up.
     room: u64,
 }
 
 impl Recorder {
     pub(crate) fn new(wanted: Vec<u64>, run: Option<Vec<u64>>, room: u64) -> Recorder {
-        Recorder { steps: Vec::new(), trace: Trace::default(), wanted, run, places: HashMap::new(), room }
+        Recorder {
+            steps: Vec::new(),
+            trace: Trace::default(),
+            wanted,
+            run,
+            places: HashMap::new(),
+            shapes: Vec::new(),
+            near: Near::default(),
+            room,
+        }
     }
 
     /// The position of a block that is recorded.
@@ -200,12 +218,21 @@ impl Recorder {
                 _ => wavefronts(access),
             };
             let swaps = self.has(event.index, Mod::CAS);
-            return recorded.then_some(Request {
+            if !recorded {
+                return None;
+            }
+            let least = least_wavefronts(access);
+            let cost = Cost { wavefronts, least_wavefronts: least, ..Cost::default() };
+            self.shape(event.index, access, &cost);
+            return Some(Request {
                 memory,
                 kind,
                 wavefronts,
+                least_wavefronts: least,
                 swaps,
                 sectors: 0..0,
+                least_sectors: 0,
+                phase: 0,
                 crowds: 0..0,
             });
         }
@@ -217,17 +244,48 @@ impl Recorder {
             return None;
         }
         let wavefronts = lines(&found).max(1);
+        let least = least_sectors(access).min(found.len().max(1) as u32);
+        let cost = Cost { sectors: found.len() as u32, least_sectors: least, ..Cost::default() };
+        self.shape(event.index, access, &cost);
+        self.near.add(event.block, event.warp, event.index, access);
+        let phase = Recorder::phase(access);
         let (first, first_crowd) = (self.trace.sectors.len(), self.trace.crowds.len());
         self.trace.sectors.extend(found);
         self.trace.crowds.extend(crowds);
         let (sectors, crowds) = (first..self.trace.sectors.len(), first_crowd..self.trace.crowds.len());
-        Some(Request { memory, kind, wavefronts, swaps: false, sectors, crowds })
+        Some(Request {
+            memory,
+            kind,
+            wavefronts,
+            least_wavefronts: wavefronts,
+            swaps: false,
+            sectors,
+            least_sectors: least,
+            phase,
+            crowds,
+        })
+    }
+
+    /// The place of the first lane in its sector, in accesses of a lane.
+    fn phase(access: &Access) -> u32 {
+        let first = access.addresses.get(access.lanes.trailing_zeros() as usize).copied().unwrap_or(0);
+        (first % SECTOR) as u32 / access.bytes.max(1)
+    }
+
+    fn shape(&mut self, index: u32, access: &Access, cost: &Cost) {
+        let index = index as usize;
+        if self.shapes.len() <= index {
+            self.shapes.resize_with(index + 1, Shape::default);
+        }
+        self.shapes[index].add(access, cost);
     }
 
     /// Passes of an atomic operation on shared memory. Lanes at one address go one after the other, but where a swap only
-    /// tests: there those that come second have lost. Lanes that are only counted go together.
+    /// tests: there those that come second have lost. Lanes that are only counted go together, and so do those at an mbarrier.
     fn shared_passes(&self, index: u32, access: &Access) -> u32 {
-        let together = self.has(index, Mod::CAST) || self.has(index, Mod::POPC);
+        let step = self.steps.get(index as usize).and_then(Option::as_ref);
+        let mbarrier = step.is_some_and(|step| matches!(step.instruction.op, Op::SYNCS | Op::ARRIVES));
+        let together = mbarrier || self.has(index, Mod::CAST) || self.has(index, Mod::POPC);
         if together { wavefronts(access) } else { passes(access) }
     }
 
@@ -298,7 +356,7 @@ impl Observer for Recorder {
         if warps.len() <= warp {
             warps.resize_with(warp + 1, Vec::new);
         }
-        let (index, lanes, acts) = (event.index, event.lanes, event.active != 0);
-        warps[warp].push(Item { index, lanes, acts, request, requests, extra });
+        let (index, lanes, active) = (event.index, event.lanes, event.active);
+        warps[warp].push(Item { index, lanes, active, request, requests, extra });
     }
 }

@@ -3,12 +3,17 @@
 //!
 //! The order of instructions in a warp, and all addresses, are those of the functional run; only times are new.
 
+mod blocks;
+mod busy;
+
 use crate::memory::{Chip, Level, Path};
 use crate::program::{Kind, Step};
 use crate::quarter::Quarter;
 use crate::reason::{Line, Reason};
 use crate::recorder::{BlockTrace, Extra, Item, NONE, Trace};
+use crate::remedy::Change;
 use crate::warp::{Ready, Warp};
+pub(crate) use busy::Busy;
 use oriole_latency::Unit;
 use oriole_sass::info::Queue;
 use oriole_simulate::Meeting;
@@ -86,30 +91,13 @@ pub(crate) struct Replay<'a> {
     meetings: HashMap<(u64, u64, Meeting), Met>,
     signals: HashMap<(u64, u64, u64), Vec<u64>>,
     pub lines: Vec<Line>,
+    /// No warp waits at a barrier.
+    pub no_barriers: bool,
     /// Waits that were ended because nothing else could go on.
     pub forced: u64,
     pub end: u64,
     /// When each block ended, in order.
     pub ends: Vec<u64>,
-}
-
-/// How busy the parts of an SM were: the busiest quarter or SM, in cycles.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Busy {
-    /// Issues of a quarter.
-    pub issue: u64,
-    /// Cycles of each unit of a quarter, by `Unit`.
-    pub units: [u64; oriole_latency::UNITS],
-    /// Cycles of the 64-bit floating-point unit of an SM.
-    pub double: u64,
-    /// Cycles of the unit of loads and stores of an SM.
-    pub lsu: u64,
-    /// Cycles of the SM's share of L2.
-    pub l2: u64,
-    /// Cycles of its share of the device memory.
-    pub dram: u64,
-    /// Cycles of the sector with most atomic operations, or of the SM's share of the slices that do them.
-    pub address: u64,
 }
 
 impl<'a> Replay<'a> {
@@ -147,6 +135,7 @@ impl<'a> Replay<'a> {
             meetings: HashMap::new(),
             signals: HashMap::new(),
             lines: steps.iter().map(line).collect(),
+            no_barriers: false,
             forced: 0,
             end: 0,
             ends: Vec::new(),
@@ -229,6 +218,7 @@ impl<'a> Replay<'a> {
         let mut meeting = ready.scoreboard;
         if let Some((awaited, lanes)) = of.awaits
             && lanes & item.lanes != 0
+            && !self.no_barriers
         {
             meeting = meeting.max(self.met(of.block, awaited)?);
         }
@@ -293,8 +283,8 @@ impl<'a> Replay<'a> {
         if of.awaits.is_some_and(|(_, lanes)| lanes & item.lanes != 0) {
             of.awaits = None;
         }
-        of.complete(step, done, read, reason);
-        of.at += 1;
+        of.complete(step, item.index, (done, read), reason);
+        of.advance(steps);
         of.since = now + 1;
         of.stalled = if step.completes { done.max(now + 1) } else { now + step.stall.max(1) };
         of.fetched = of.stalled;
@@ -313,6 +303,9 @@ impl<'a> Replay<'a> {
         let Ticket { ready, meeting, unit, throttle, issue } = ticket;
         let line = &mut self.lines[item.index as usize];
         line.issued += 1;
+        line.lanes += u64::from(item.lanes.count_ones());
+        line.acted += u64::from(item.active != 0);
+        line.active += u64::from(item.active.count_ones());
         let mut from = self.warps[warp].since;
         let mut add = |until: u64, reason: Reason| {
             line.waited[reason as usize] += until.saturating_sub(from);
@@ -325,6 +318,13 @@ impl<'a> Replay<'a> {
         add(unit, Reason::Unit);
         add(throttle, Reason::Throttle);
         add(issue, Reason::NotSelected);
+        let waited = ready.scoreboard.saturating_sub(ready.fetch.max(self.warps[warp].since));
+        if let Some(setter) = ready.setter.filter(|_| waited > 0) {
+            line.await_for(setter, waited);
+            if let Some(setter) = self.lines.get_mut(setter as usize) {
+                setter.caused += waited;
+            }
+        }
     }
 
     /// The effect of an instruction on memory: when its result is there, when its operands are read, and why one waits.
@@ -332,7 +332,7 @@ impl<'a> Replay<'a> {
         let path = &mut self.sms[sm].path;
         let (mut done, mut read) = (now + step.latency, now + 4);
         let mut reason = if step.queue == Queue::Shared { Reason::Shared } else { Reason::Scoreboard };
-        if step.passes > 0 && item.acts {
+        if step.passes > 0 && item.active != 0 {
             let start = path.pass(&mut self.chip, now, step.passes) as u64;
             (done, read) = (start + step.latency, start + 4);
         }
@@ -341,7 +341,7 @@ impl<'a> Replay<'a> {
             let copy = self.running[self.warps[warp].block].copy;
             let first = item.request as usize;
             for request in &self.trace.requests[first..first + usize::from(item.requests)] {
-                let through = path.access(&mut self.chip, now, request, copy, step.bypasses);
+                let through = path.access(&mut self.chip, now, request, copy, (step.bypasses, step.changes));
                 done = done.max(through.done);
                 read = read.max(through.read + 4);
                 reason = match through.level {
@@ -353,6 +353,9 @@ impl<'a> Replay<'a> {
         }
         if step.kind == Kind::Product {
             done = now + u64::from(step.units[Unit::Tensor as usize]) + PRODUCT_LATENCY;
+        }
+        if step.changes.has(Change::Instant) {
+            done = done.min(now + 4);
         }
         (done, read, reason)
     }
@@ -395,8 +398,11 @@ impl<'a> Replay<'a> {
     /// When the code of the next instruction is there.
     fn fetch(&mut self, sm: usize, warp: usize, item: &Item) {
         let of = &mut self.warps[warp];
+        let follower = of.at.checked_sub(1).and_then(|at| of.items.get(at));
         let Some(next) = of.item() else { return };
-        if next.index != item.index + 1 {
+        // After an instruction that is left out, the branch is that one's.
+        let skipped = follower.is_some_and(|before| before.index != item.index);
+        if next.index != item.index + 1 && !skipped {
             of.fetched += self.chip.parameters.branch.cycles();
         }
         let line = (next.index / INSTRUCTIONS_OF_LINE) as usize;
@@ -405,98 +411,5 @@ impl<'a> Replay<'a> {
         {
             of.fetched += self.chip.parameters.fetch.cycles();
         }
-    }
-
-    /// A warp has ended.
-    fn finish(&mut self, sm: usize, quarter: usize, warp: usize, now: u64) {
-        let of = &mut self.sms[sm].quarters[quarter];
-        of.warps.retain(|&other| other != warp);
-        if of.last == Some(warp) {
-            of.last = None;
-        }
-        let block = &mut self.running[self.warps[warp].block];
-        block.left -= 1;
-        if block.left == 0 {
-            self.ends.push(now);
-            let sm = block.sm;
-            self.sms[sm].held -= 1;
-            self.start_blocks(now + self.chip.parameters.launch.cycles());
-        }
-    }
-
-    /// Starts blocks while there is room for the next ones.
-    fn start_blocks(&mut self, now: u64) {
-        while let Some(start) = self.starts.front() {
-            let fits = |&(sm, _): &(usize, usize)| {
-                let wanted = start.blocks.iter().filter(|block| block.0 == sm).count() as u32;
-                self.sms[sm].held + wanted <= self.resident || self.sms[sm].held == 0
-            };
-            if !start.blocks.iter().all(fits) {
-                return;
-            }
-            let Some(start) = self.starts.pop_front() else { return };
-            for (sm, position) in start.blocks {
-                self.start_block(sm, position, start.copy, now);
-            }
-        }
-    }
-
-    fn start_block(&mut self, sm: usize, position: usize, copy: u64, now: u64) {
-        let Some(trace) = self.trace.blocks.get(position) else { return };
-        let block = self.running.len();
-        let warps: Vec<&'a Vec<Item>> = trace.warps.iter().filter(|items| !items.is_empty()).collect();
-        if warps.is_empty() {
-            return;
-        }
-        self.running.push(Running { trace, copy, sm, left: warps.len() });
-        let of = &mut self.sms[sm];
-        of.held += 1;
-        for items in warps {
-            let (least, _) = of
-                .quarters
-                .iter()
-                .enumerate()
-                .min_by_key(|(_, of)| of.warps.len())
-                .unwrap_or((0, &of.quarters[0]));
-            of.quarters[least].warps.push(self.warps.len());
-            of.quarters[least].stale = true;
-            self.warps.push(Warp::new(block, items, now));
-        }
-    }
-
-    /// Ends all waits for others when nothing can go on: a trace that was cut off. True if there were any.
-    fn force(&mut self) -> bool {
-        let mut any = false;
-        for at in
-            self.sms.iter().flat_map(|sm| &sm.quarters).flat_map(|of| &of.warps).copied().collect::<Vec<_>>()
-        {
-            let of = &mut self.warps[at];
-            any |= of.item().is_some();
-            of.awaits = None;
-            // Its wait never ends: the instruction is left out.
-            of.at += 1;
-            self.forced += 1;
-        }
-        self.forget_choices();
-        any
-    }
-
-    /// How busy the parts were.
-    pub(crate) fn busy(&self) -> Busy {
-        let mut busy = Busy { address: self.chip.busiest_address as u64, ..Busy::default() };
-        for sm in &self.sms {
-            busy.double = busy.double.max(sm.double_busy);
-            busy.lsu = busy.lsu.max(sm.path.lsu.busy as u64);
-            busy.l2 = busy.l2.max(sm.path.l2.busy as u64);
-            busy.dram = busy.dram.max(sm.path.dram.busy as u64);
-            busy.address = busy.address.max(sm.path.slices.busy as u64);
-            for quarter in &sm.quarters {
-                busy.issue = busy.issue.max(quarter.issued);
-                for (most, own) in busy.units.iter_mut().zip(quarter.busy) {
-                    *most = (*most).max(own);
-                }
-            }
-        }
-        busy
     }
 }

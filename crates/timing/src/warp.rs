@@ -4,6 +4,7 @@
 use crate::program::{Kind, Step};
 use crate::reason::Reason;
 use crate::recorder::Item;
+use crate::remedy::Change;
 use oriole_latency::SCOREBOARDS;
 use oriole_sass::info::Queue;
 use oriole_simulate::Meeting;
@@ -20,6 +21,8 @@ struct Scoreboard {
     /// When all are complete.
     clear: u64,
     reason: Reason,
+    /// The instruction that is complete last.
+    setter: Option<u32>,
     /// When each was complete, in order.
     setters: VecDeque<u64>,
 }
@@ -54,12 +57,15 @@ pub(crate) struct Ready {
     pub fetch: u64,
     pub scoreboard: u64,
     pub reason: Reason,
+    /// The instruction whose scoreboard it is.
+    pub setter: Option<u32>,
 }
 
 impl<'a> Warp<'a> {
-    pub(crate) fn new(block: usize, items: &'a [Item], now: u64) -> Warp<'a> {
-        let none = Scoreboard { clear: 0, reason: Reason::Scoreboard, setters: VecDeque::new() };
-        Warp {
+    pub(crate) fn new(block: usize, items: &'a [Item], now: u64, steps: &[Option<Step>]) -> Warp<'a> {
+        let none =
+            Scoreboard { clear: 0, reason: Reason::Scoreboard, setter: None, setters: VecDeque::new() };
+        let mut warp = Warp {
             block,
             items,
             at: 0,
@@ -71,6 +77,20 @@ impl<'a> Warp<'a> {
             copies: 0,
             products: VecDeque::new(),
             in_order: [0; QUEUES],
+        };
+        warp.skip(steps);
+        warp
+    }
+
+    /// Goes on to the next instruction that is replayed.
+    pub(crate) fn advance(&mut self, steps: &[Option<Step>]) {
+        self.at += 1;
+        self.skip(steps);
+    }
+
+    fn skip(&mut self, steps: &[Option<Step>]) {
+        while self.item().is_some_and(|item| left_out(steps, item)) {
+            self.at += 1;
         }
     }
 
@@ -83,28 +103,28 @@ impl<'a> Warp<'a> {
         let stall = self.stalled;
         let fetch = stall.max(self.fetched);
         let mut scoreboard = fetch;
-        let mut reason = Reason::Scoreboard;
-        let mut wait = |until: u64, of: Reason| {
+        let (mut reason, mut setter) = (Reason::Scoreboard, None);
+        let mut wait = |until: u64, of: Reason, by: Option<u32>| {
             if until > scoreboard {
-                (scoreboard, reason) = (until, of);
+                (scoreboard, reason, setter) = (until, of, by);
             }
         };
         for (number, board) in self.scoreboards.iter().enumerate() {
             if step.waits >> number & 1 == 1 {
-                wait(board.clear, board.reason);
+                wait(board.clear, board.reason, board.setter);
             }
         }
         if let Kind::WaitFor { scoreboard, left } = step.kind {
             match scoreboard.and_then(|number| self.scoreboards.get(usize::from(number))) {
-                Some(board) => wait(all_but(&board.setters, left), board.reason),
-                None => wait(all_but(&self.products, left), Reason::Unit),
+                Some(board) => wait(all_but(&board.setters, left), board.reason, board.setter),
+                None => wait(all_but(&self.products, left), Reason::Unit, None),
             }
         }
-        Ready { stall, fetch, scoreboard, reason }
+        Ready { stall, fetch, scoreboard, reason, setter }
     }
 
     /// Notes when an instruction that issued is complete, and has read its operands.
-    pub(crate) fn complete(&mut self, step: &Step, done: u64, read: u64, reason: Reason) {
+    pub(crate) fn complete(&mut self, step: &Step, index: u32, (done, read): (u64, u64), reason: Reason) {
         let (mut done, mut read) = (done, read);
         match step.kind {
             Kind::Copy => self.copies = self.copies.max(done),
@@ -122,11 +142,16 @@ impl<'a> Warp<'a> {
         }
         let reason = if step.kind == Kind::CloseGroup { Reason::Memory } else { reason };
         if let Some(number) = step.write_barrier {
-            self.set(number, done, reason);
+            self.set(number, index, done, reason);
         }
         if let Some(number) = step.read_barrier {
             // Bulk stores of a group count by their reads.
-            self.set(number, read, if reason == Reason::Scoreboard { reason } else { Reason::Throttle });
+            self.set(
+                number,
+                index,
+                read,
+                if reason == Reason::Scoreboard { reason } else { Reason::Throttle },
+            );
         }
     }
 
@@ -135,10 +160,10 @@ impl<'a> Warp<'a> {
         self.copies = self.copies.max(done);
     }
 
-    fn set(&mut self, number: u8, done: u64, reason: Reason) {
+    fn set(&mut self, number: u8, index: u32, done: u64, reason: Reason) {
         let Some(board) = self.scoreboards.get_mut(usize::from(number)) else { return };
         if done >= board.clear {
-            (board.clear, board.reason) = (done, reason);
+            (board.clear, board.reason, board.setter) = (done, reason, Some(index));
         }
         let last = board.setters.back().copied().unwrap_or(0);
         remember(&mut board.setters, done.max(last));
@@ -150,6 +175,12 @@ fn remember(list: &mut VecDeque<u64>, done: u64) {
         list.pop_front();
     }
     list.push_back(done);
+}
+
+/// True if an instruction is not replayed.
+pub(crate) fn left_out(steps: &[Option<Step>], item: &Item) -> bool {
+    let step = steps.get(item.index as usize).and_then(Option::as_ref);
+    step.is_some_and(|step| step.changes.has(Change::Absent))
 }
 
 /// When all but the last `left` are complete.

@@ -4,7 +4,7 @@ use oriole_chip::Chip;
 use oriole_cubin::{Cubin, KernelImage, Module, Parameter};
 use oriole_sass::{encode, parse};
 use oriole_simulate::{Argument, Launch};
-use oriole_timing::{Estimate, Options, estimate};
+use oriole_timing::{Estimate, Options, Recording};
 
 /// A launch of lines of code.
 #[derive(Clone)]
@@ -66,6 +66,13 @@ impl Kernel {
 
     /// The answer of the model.
     pub fn estimate(&self) -> Estimate {
+        let found = self.recording().estimate();
+        assert_eq!(found.forced, 0);
+        found
+    }
+
+    /// Its run.
+    pub fn recording(&self) -> Recording {
         let launch = Launch {
             kernel: "k".into(),
             grid: [self.grid, 1, 1],
@@ -76,9 +83,7 @@ impl Kernel {
             bindings: Vec::new(),
             options: oriole_simulate::Options { check_hazards: false, ..Default::default() },
         };
-        let found = estimate(&self.cubin(), &launch, &self.options).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(found.forced, 0);
-        found
+        Recording::new(&self.cubin(), &launch, &self.options).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Its cycles.

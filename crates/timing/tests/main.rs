@@ -3,3 +3,4 @@
 mod kernels;
 mod memory;
 mod pipes;
+mod remedies;
