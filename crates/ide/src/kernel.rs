@@ -49,6 +49,8 @@ pub struct KernelStatistics {
     pub spills: (u32, u32),
     /// Bytes of spilled registers.
     pub spill_bytes: u32,
+    /// Registers of the source that are spilled.
+    pub spilled: Vec<String>,
     /// Estimated cycles of one warp alone, each loop taken ten times, with the functions that it calls.
     pub cycles: u64,
     /// Number of the cycles in functions that it calls.
@@ -118,6 +120,7 @@ pub(crate) fn statistics(
         barriers: image.barriers,
         spills: (stores, loads),
         spill_bytes: facts.spill_bytes,
+        spilled: spilled(&shown),
         cycles: cycles.total,
         cycles_in_callees: cycles.in_callees,
         cycles_without: cycles.left_out,
@@ -228,20 +231,20 @@ fn spill_reason(found: &KernelStatistics, shown: &Shown) -> Option<String> {
         || "a thread has no more than 255".to_owned(),
         |limit| format!("the kernel's bounds leave a thread {limit}"),
     );
-    let mut whose: Vec<&str> = shown
-        .compiled
-        .facts
-        .spills
-        .iter()
-        .filter_map(|spill| match spill.origin {
-            Origin::Source(register, _) => Some(shown.register(register)),
-            Origin::Temporary => None,
-        })
-        .collect();
+    let whose = &found.spilled[..found.spilled.len().min(12)];
+    Some(format!("{} bytes are spilled, because {cause}: {}", found.spill_bytes, whose.join(", ")))
+}
+
+/// Registers of the source that are spilled, by name.
+fn spilled(shown: &Shown) -> Vec<String> {
+    let origins = shown.compiled.facts.spills.iter().filter_map(|spill| match spill.origin {
+        Origin::Source(register, _) => Some(shown.register(register).to_owned()),
+        Origin::Temporary => None,
+    });
+    let mut whose: Vec<String> = origins.collect();
     whose.sort_unstable();
     whose.dedup();
-    whose.truncate(12);
-    Some(format!("{} bytes are spilled, because {cause}: {}", found.spill_bytes, whose.join(", ")))
+    whose
 }
 
 /// Live values at a place of a kernel or function.

@@ -1,9 +1,11 @@
 //! Machine code with its map to the text: one row a word, decoded, with control word, waits and live registers.
 
+use std::collections::BTreeSet;
+
 use oriole_chip::Chip;
 use oriole_latency::{Model, ResultPart, Slot, Unit};
 use oriole_pipeline::facts::{FunctionFacts, Wait};
-use oriole_sass::{Access, Instruction, InstructionWord, RegisterFile, Style};
+use oriole_sass::{Access, Instruction, InstructionWord, Op, RegisterFile, Style};
 use oriole_syntax::UnitKind;
 
 use crate::compiled::Shown;
@@ -112,6 +114,7 @@ pub(crate) fn listing(snapshot: &Snapshot, file: FileId, kernel: &str, chip: Chi
         let first = shape.index(*start) as usize;
         let decoded: Vec<Option<Instruction>> =
             image.image.code[first..end].iter().map(|&word| oriole_sass::decode(chip, word).ok()).collect();
+        let spills = shown.as_ref().map(|shown| Spills::of(&shown.compiled.facts)).unwrap_or_default();
         for (offset, instruction) in decoded.iter().enumerate() {
             let index = first + offset;
             let mut row =
@@ -119,12 +122,36 @@ pub(crate) fn listing(snapshot: &Snapshot, file: FileId, kernel: &str, chip: Chi
             row.function.clone_from(name);
             if let Some(shown) = &shown {
                 describe(&mut row, shown, offset, &decoded, *start);
+                let word = shown.compiled.facts.words.get(offset);
+                row.spill =
+                    word.is_some_and(|word| spills.has(word.statement, instruction.as_ref(), &row.text));
             }
-            row.spill |= image.image.spills.binary_search(&row.address).is_ok();
             rows.push(row);
         }
     }
     Some(SassListing { kernel: kernel.to_owned(), chip, stale, rows })
+}
+
+/// The statements at which registers are stored to and loaded from their slots.
+#[derive(Default)]
+struct Spills(BTreeSet<(u32, bool)>);
+
+impl Spills {
+    fn of(facts: &FunctionFacts) -> Spills {
+        Spills(facts.spills.iter().map(|spill| (spill.statement, spill.reload)).collect())
+    }
+
+    /// True for an access of a slot. Slots are at fixed places of the frame; what a statement itself accesses in local
+    /// memory has an address of its own.
+    fn has(&self, statement: u32, instruction: Option<&Instruction>, text: &str) -> bool {
+        let reload = match instruction.map(|instruction| instruction.op) {
+            Some(Op::LDL) => true,
+            Some(Op::STL) => false,
+            _ => return false,
+        };
+        let in_frame = text.contains("[R1]") || text.contains("[R1+");
+        in_frame && self.0.contains(&(statement, reload))
+    }
 }
 
 /// A row from the word alone.
