@@ -93,6 +93,8 @@ pub enum Command {
     Verify(Verify),
     /// Write an HTML page: PTX, Ori and SASS side by side, with live registers, timing and control flow.
     View(View),
+    /// Say why a kernel is slow: its faults in words, most costly first, in the model of a GPU.
+    Profile(Profile),
     /// Compare the code of two cubins, or of PTX compiled in two ways.
     Diff(Diff),
     /// Disassemble a cubin.
@@ -373,6 +375,60 @@ Examples:
   oriole diff kernel.ptx by-ptxas.cubin --html difference.html
 
 Exit status: 0, or 1 with --exit-code if the code differs.";
+
+/// By which text `oriole profile` names places.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PlacesBy {
+    /// Lines of the PTX.
+    Ptx,
+    /// Lines of the source, as `.loc` or the line table says.
+    Source,
+    /// Instructions.
+    Sass,
+}
+
+/// `oriole profile`
+#[derive(Args, Debug)]
+#[command(
+    after_help = "The exit status is 0 if there is a profile, with faults or without, 1 if the kernel does not compile or run, and 2 for \
+    wrong usage."
+)]
+pub struct Profile {
+    /// PTX file or cubin; or a launch record that names its PTX.
+    pub input: PathBuf,
+    /// Launch records: one JSON object, or one per line; those of other PTX files must name kernels of this one.
+    pub launches: Option<PathBuf>,
+    /// Target and options of the compile.
+    #[command(flatten)]
+    pub target: Target,
+    /// Take the code from this cubin; the input gives the PTX only.
+    #[arg(long)]
+    pub cubin: Option<PathBuf>,
+    /// Name places by lines of the source, by lines of the PTX, or by instructions [default: the first of these that is known].
+    #[arg(long, value_enum)]
+    pub by: Option<PlacesBy>,
+    /// Blocks of the grid, if not those of the record: blocks like those follow each other.
+    #[arg(long, value_name = "COUNT")]
+    pub blocks: Option<u64>,
+    /// Begin with no data in L2 [default: it is there, if it fits].
+    #[arg(long)]
+    pub cold: bool,
+    /// Run only the blocks that are replayed, for large launches; what blocks do to each other is lost.
+    #[arg(long)]
+    pub sample: bool,
+    /// Lines to show, those with the longest waits.
+    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    pub lines: usize,
+    /// Maximum number of warp instructions per launch.
+    #[arg(long, value_name = "COUNT")]
+    pub step_limit: Option<u64>,
+    /// Print one JSON document per line on standard output.
+    #[arg(long)]
+    pub json: bool,
+    /// Also write a page for a browser: the lines with their waits next to the instructions.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
 
 /// `oriole diff`
 #[derive(Args, Debug)]

@@ -14,6 +14,7 @@ mod lsp;
 mod manual;
 mod names;
 mod outcome;
+mod profile;
 mod progress;
 mod ptxas;
 mod reduce;
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         Command::Reduce(arguments) => reduce::reduce(arguments),
         Command::Verify(arguments) => verify::verify(arguments),
         Command::View(arguments) => view::view(arguments),
+        Command::Profile(arguments) => profile::profile(arguments),
         Command::Diff(arguments) => diff::diff(arguments),
         Command::Dis(arguments) => dis::dis(arguments),
         Command::Asm(arguments) => dis::asm(arguments),

@@ -20,6 +20,7 @@ mod judge;
 mod linking;
 mod lsp;
 mod oracle;
+mod profile;
 #[cfg(unix)]
 mod progress;
 mod ptxas;

@@ -15,7 +15,7 @@ const LAYERS: &[&[&str]] = &[
     &["hir", "cubin"],
     &["lower", "legalize", "optimize", "schedule", "regalloc", "isel", "interp", "simulate"],
     &["emit", "timing", "verify"],
-    &["pipeline"],
+    &["pipeline", "profile"],
     &["link"],
     &["inputs"],
     &["queries"],

@@ -1,0 +1,132 @@
+//! `oriole profile`: why a kernel is slow, in words. The code comes from a text that is compiled here or from a cubin; what is
+//! wrong with it is `oriole-profile`'s.
+
+mod code;
+mod record;
+
+use crate::arguments::{PlacesBy, Profile};
+use crate::files::input;
+use crate::files::output::Output;
+use crate::launch::{self, Launch};
+use crate::names;
+use crate::outcome::{Outcome, failed, misused, print};
+use crate::run::simulated;
+use crate::session;
+use code::{Image, Source};
+use oriole_profile::{By, Shown};
+use oriole_timing::Recording;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Warp instructions that are replayed, at most.
+const ROOM: u64 = 300_000;
+
+/// Runs the command.
+pub fn profile(arguments: &Profile) -> Outcome {
+    let (chip, options) = match session::options(&arguments.target) {
+        Ok(read) => read,
+        Err(message) => return misused(message),
+    };
+    let target = code::Compile { chip, options };
+    let read = input::bytes(&arguments.input).map_err(|error| error.to_string());
+    let first = match read.and_then(|bytes| Source::of(&arguments.input, bytes)) {
+        Ok(source) => source,
+        Err(message) => return failed(message),
+    };
+    let (path, source) = match (&arguments.launches, first) {
+        (None, Source::Records) => (&arguments.input, None),
+        (None, Source::Text(text)) => {
+            return misused(record::missing(&target.compiled(&arguments.input, &text)));
+        }
+        (None, Source::Cubin(bytes)) => {
+            return misused(record::missing(&target.read(&arguments.input, &bytes)));
+        }
+        (Some(_), Source::Records) => {
+            return misused("the first file is a launch record; give PTX or a cubin");
+        }
+        (Some(path), source) => (path, Some(source)),
+    };
+    let launches = match launch::read(path) {
+        Ok(launches) => launches,
+        Err(message) => return misused(message),
+    };
+    if launches.len() > 1 && arguments.html.is_some() {
+        return misused(format!("a page is about one launch; {} has {}", path.display(), launches.len()));
+    }
+    let mut images: BTreeMap<PathBuf, Result<Image, String>> = BTreeMap::new();
+    let mut outcome = Outcome::Right;
+    for launch in &launches {
+        let file = match (&source, &launch.ptx) {
+            (Some(_), _) => arguments.input.clone(),
+            (None, Some(ptx)) => ptx.path.clone().unwrap_or_else(|| PathBuf::from(&launch.name)),
+            (None, None) => PathBuf::from(&launch.name),
+        };
+        let image = images.entry(file.clone()).or_insert_with(|| match (&source, &launch.ptx) {
+            (Some(Source::Text(text)), _) => target.compiled_or(&file, text, arguments.cubin.as_deref()),
+            (Some(Source::Cubin(bytes)), _) => target.read(&file, bytes),
+            (_, Some(ptx)) => target.compiled_or(&file, &ptx.text, arguments.cubin.as_deref()),
+            (_, None) => match &arguments.cubin {
+                Some(path) => {
+                    let bytes = input::bytes(path).map_err(|error| error.to_string());
+                    bytes.and_then(|bytes| target.read(path, &bytes))
+                }
+                None => Err("the launch gives no PTX, and there is no PTX file and no cubin".to_owned()),
+            },
+        });
+        let done = image.as_ref().map_err(Clone::clone).and_then(|image| one(image, launch, arguments));
+        if let Err(message) = done {
+            outcome = failed(format!("{}: {message}", launch.name));
+        }
+    }
+    outcome
+}
+
+/// The profile of a launch.
+fn one(image: &Image, launch: &Launch, arguments: &Profile) -> Result<(), String> {
+    let code = image.code(&launch.entry)?;
+    let defaults = oriole_simulate::Options::default();
+    let options = oriole_simulate::Options {
+        step_limit: arguments.step_limit.unwrap_or(defaults.step_limit),
+        check_hazards: false,
+        ..defaults
+    };
+    let asked = oriole_timing::Options {
+        blocks: arguments.blocks,
+        cold: arguments.cold,
+        sample: arguments.sample,
+        // There are many replays. The others SMs do the same.
+        room: ROOM,
+        sms: 1,
+    };
+    let recording = Recording::new(&image.cubin, &simulated(launch, options), &asked);
+    let recording = recording.map_err(|error| error.to_string())?;
+    let by = match arguments.by {
+        Some(PlacesBy::Ptx) if code.ptx.is_empty() => {
+            return Err(
+                "--by ptx: the lines of the PTX are known only if the code is compiled here".to_owned()
+            );
+        }
+        Some(PlacesBy::Source) if code.rows.iter().all(|row| row.source.is_none()) => {
+            return Err("--by source: the code names no lines of a source (`.loc`, -lineinfo)".to_owned());
+        }
+        Some(PlacesBy::Ptx) => By::Ptx,
+        Some(PlacesBy::Source) => By::Source,
+        Some(PlacesBy::Sass) => By::Sass,
+        None if code.rows.iter().any(|row| row.source.is_some()) => By::Source,
+        None if !code.ptx.is_empty() => By::Ptx,
+        None => By::Sass,
+    };
+    let found = oriole_profile::profile(&recording, code, by);
+    if arguments.json {
+        print(&format!("{}\n", oriole_profile::document(&found, code, &launch.name)));
+    } else {
+        let shown = Shown { name: &launch.name, lines: arguments.lines };
+        print(&names::explained(&oriole_profile::text(&found, code, shown)));
+    }
+    if let Some(path) = &arguments.html {
+        let output = Output::new(path, &arguments.input).map_err(|error| error.to_string())?;
+        let page = oriole_profile::page(&found, code, &launch.name);
+        output.write(page.as_bytes()).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
