@@ -12,7 +12,7 @@ use oriole_chip::Chip;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-pub use search::Reduce;
+pub use search::{Bisect, Reduce};
 pub use shared::{CacheArguments, Target, Tuning};
 
 const EXAMPLES: &str = "\
@@ -87,6 +87,8 @@ pub enum Command {
     Run(Run),
     /// Estimate the time that launch records take on a GPU.
     Time(Time),
+    /// Find the phase, and the rewrite, that makes the result of a launch record wrong.
+    Bisect(Bisect),
     /// Find the smallest PTX for which a command still succeeds.
     Reduce(Reduce),
     /// Run PTX and its machine code, and compare what they do.

@@ -1,6 +1,7 @@
 //! The command-line program: arguments, files and terminal; no compiler logic lives here.
 
 mod arguments;
+mod bisect;
 mod cache;
 mod compile;
 mod diff;
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         Command::Watch(arguments) => watch::watch(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Time(arguments) => time::time(arguments),
+        Command::Bisect(arguments) => bisect::bisect(arguments),
         Command::Reduce(arguments) => reduce::reduce(arguments),
         Command::Verify(arguments) => verify::verify(arguments),
         Command::View(arguments) => view::view(arguments),

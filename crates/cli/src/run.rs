@@ -18,9 +18,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The result of the interpreter or the simulator.
-struct Result {
+pub struct Result {
     /// Bytes of each argument that is a buffer.
-    buffers: Vec<Option<Vec<u8>>>,
+    pub buffers: Vec<Option<Vec<u8>>>,
     instructions: u64,
     cycles: u64,
     hazards: Vec<String>,
@@ -36,6 +36,35 @@ impl Result {
             hazards: Vec::new(),
             error: Some(error),
         }
+    }
+
+    /// The outcome of a launch in the simulator, by argument: the simulator numbers buffers, the record arguments.
+    pub fn simulated(launch: &Launch, outcome: oriole_simulate::Outcome) -> Result {
+        let mut buffers = outcome.buffers.into_iter();
+        let by_argument = launch.arguments.iter().map(|argument| match argument {
+            Value::Buffer(_) | Value::Object(Opaque::Surface(_)) => buffers.next(),
+            Value::Scalar(_) | Value::Alias(_) | Value::Map(..) | Value::Object(_) => None,
+        });
+        Result {
+            buffers: by_argument.collect(),
+            instructions: outcome.instructions,
+            cycles: outcome.cycles,
+            hazards: outcome.hazards.iter().map(ToString::to_string).collect(),
+            error: outcome.error.map(|error| error.to_string()),
+        }
+    }
+
+    /// The first thing that is wrong with it.
+    pub fn complaint(&self, launch: &Launch) -> Option<String> {
+        let mut complaint = self.error.clone();
+        for (&argument, expectation) in &launch.expect {
+            if complaint.is_none() {
+                let got = self.buffers.get(argument).and_then(|bytes| bytes.as_deref()).unwrap_or(&[]);
+                complaint = expectation.difference(argument, got);
+            }
+        }
+        let hazards = || format!("{} hazards, the first: {}", self.hazards.len(), self.hazards[0]);
+        complaint.or_else(|| (!self.hazards.is_empty()).then(hazards))
     }
 }
 
@@ -57,16 +86,7 @@ pub fn run(arguments: &Run) -> Outcome {
             Machine::Interp => interpret(launch, arguments.step_limit),
             Machine::Sim => runner.simulate(launch),
         };
-        let mut complaint = result.error.clone();
-        for (&argument, expectation) in &launch.expect {
-            if complaint.is_none() {
-                let got = result.buffers.get(argument).and_then(|bytes| bytes.as_deref()).unwrap_or(&[]);
-                complaint = expectation.difference(argument, got);
-            }
-        }
-        if complaint.is_none() && !result.hazards.is_empty() {
-            complaint = Some(format!("{} hazards, the first: {}", result.hazards.len(), result.hazards[0]));
-        }
+        let complaint = result.complaint(launch);
         match complaint {
             Some(_) => wrong += 1,
             None if launch.expect.is_empty() => uncompared += 1,
@@ -142,7 +162,8 @@ fn print(json: bool, launch: &Launch, result: &Result, complaint: Option<&str>) 
     crate::outcome::print(&names::explained(&lines));
 }
 
-fn interpret(launch: &Launch, step_limit: Option<u64>) -> Result {
+/// A launch in the interpreter.
+pub fn interpret(launch: &Launch, step_limit: Option<u64>) -> Result {
     let Some(ptx) = &launch.ptx else {
         return Result::failed(launch, "the launch gives no PTX".to_owned());
     };
@@ -252,20 +273,7 @@ impl Runner<'_> {
             step_limit: self.arguments.step_limit.unwrap_or(defaults.step_limit),
             ..defaults
         };
-        let outcome = self.outcome(&cubin, simulated(launch, options));
-        // The simulator numbers buffers, the record arguments.
-        let mut buffers = outcome.buffers.into_iter();
-        let by_argument = launch.arguments.iter().map(|argument| match argument {
-            Value::Buffer(_) | Value::Object(Opaque::Surface(_)) => buffers.next(),
-            Value::Scalar(_) | Value::Alias(_) | Value::Map(..) | Value::Object(_) => None,
-        });
-        Result {
-            buffers: by_argument.collect(),
-            instructions: outcome.instructions,
-            cycles: outcome.cycles,
-            hazards: outcome.hazards.iter().map(ToString::to_string).collect(),
-            error: outcome.error.map(|error| error.to_string()),
-        }
+        Result::simulated(launch, self.outcome(&cubin, simulated(launch, options)))
     }
 
     /// The outcome of a launch; of one that was simulated before, its outcome then.

@@ -2,6 +2,7 @@
 //! comparisons with the tools of the platform where they are there. One program, so that it is linked once.
 
 mod bad_input;
+mod bisect;
 mod changed;
 mod check;
 mod chips;

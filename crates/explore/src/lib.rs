@@ -32,7 +32,7 @@ pub use latencies::{latencies, stand_in_warning};
 pub use lines::{LinesError, SourceLines};
 pub use ori_graph::ori_dot;
 pub use page::page;
-pub use phases::{Layout, PhaseView, difference, phase_list, write_changes};
+pub use phases::{Layout, OptionalPhase, PhaseView, difference, optional_phases, phase_list, write_changes};
 pub use resources::{resource_document, resource_report};
 pub use selection::{Wins, write_selection};
 pub use view::{FileView, KernelView, Note, Question, TextPart, ViewError, gather};

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use oriole_diagnostics::Diagnostic;
+use oriole_options::Optimization;
 use oriole_pipeline::{Phase, Work};
 use oriole_queries::{Failed, view};
 use similar::TextDiff;
@@ -116,6 +117,35 @@ pub fn write_changes(
 /// The difference of two texts of Ori in unified form, without the names of files.
 pub fn difference(before: &str, after: &str, context: usize) -> String {
     TextDiff::from_lines(before, after).unified_diff().context_radius(context).to_string()
+}
+
+/// A phase that code is right without.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OptionalPhase {
+    /// The value of the knob `phase-limit` with which it is the last one that runs.
+    pub limit: u32,
+    /// Its number.
+    pub number: u16,
+    /// Its name.
+    pub name: &'static str,
+    /// The lowest level at which it runs.
+    pub level: u8,
+    /// The knob that it is turned off by as a whole.
+    pub switch: Option<&'static str>,
+    /// The knobs of parts of it.
+    pub parts: &'static [Optimization],
+}
+
+/// The phases that code is right without, in the order in which they act.
+pub fn optional_phases() -> impl Iterator<Item = OptionalPhase> {
+    (1..).zip(oriole_pipeline::phases::optional()).map(|(limit, phase)| OptionalPhase {
+        limit,
+        number: phase.number,
+        name: phase.name,
+        level: phase.level,
+        switch: phase.switch(),
+        parts: if let Work::Pass(pass) = phase.work { pass.asks } else { &[] },
+    })
 }
 
 /// The phases, a line each; with `all`, also those that have nothing to do in compute code.

@@ -22,14 +22,20 @@ const FUSED: linear_replacement::Wants = linear_replacement::Wants { contraction
 /// Runs the general optimizations with all options as they are by default.
 fn general_in(function: &mut Function, form: Form) -> Outcome {
     let options = &Options::default().passes();
-    general_optimize::run(function, &PassContext { chip: Chip::SM_90, form, options, decisions: None })
+    general_optimize::run(
+        function,
+        &PassContext { chip: Chip::SM_90, form, options, decisions: None, allowance: None },
+    )
 }
 
 /// General optimizations on a chip with 64-bit integers.
 fn general_with_long_integers(function: &mut Function) {
     let options = &Options::default().passes();
     let chip = "sm_120".parse().expect("a chip");
-    let _ = general_optimize::run(function, &PassContext { chip, form: Form::Ssa, options, decisions: None });
+    let _ = general_optimize::run(
+        function,
+        &PassContext { chip, form: Form::Ssa, options, decisions: None, allowance: None },
+    );
 }
 
 /// A pass on a function in SSA, as text.
@@ -152,7 +158,7 @@ fn zeros_go_to_tensor_memory_without_registers() {
     let on_tensor_memory = |function: &mut Function| {
         let options = &Options::default().passes();
         let chip = "sm_100a".parse().expect("a chip");
-        let context = PassContext { chip, form: Form::Ssa, options, decisions: None };
+        let context = PassContext { chip, form: Form::Ssa, options, decisions: None, allowance: None };
         let _ = general_optimize::run(function, &context);
     };
     check(
@@ -1130,7 +1136,7 @@ fn what_keeps_a_fixed_point_leaves_nothing_to_the_bundle() {
         let mut form = Form::Ssa;
         function.at_fixed_point = general_in(&mut function, form) == Outcome::FixedPoint;
         for (pass, kept) in KEEPERS.iter().zip(&mut kept) {
-            let context = PassContext { chip: Chip::SM_90, form, options, decisions: None };
+            let context = PassContext { chip: Chip::SM_90, form, options, decisions: None, allowance: None };
             let outcome = (pass.run)(&mut function, &context);
             form = pass.form.after(form).expect("the pass takes the form");
             if function.at_fixed_point && outcome == Outcome::Kept {

@@ -165,8 +165,13 @@ b3:
     let run = |options: &oriole_options::Options| {
         let mut function = parse(text).unwrap();
         let options = &options.passes();
-        let context =
-            PassContext { chip: oriole_chip::Chip::SM_90, form: Form::Ssa, options, decisions: None };
+        let context = PassContext {
+            chip: oriole_chip::Chip::SM_90,
+            form: Form::Ssa,
+            options,
+            decisions: None,
+            allowance: None,
+        };
         assert_eq!((predication::PASS.run)(&mut function, &context), Outcome::Changed);
         assert_verified(&function, Form::Ssa, "after");
         function

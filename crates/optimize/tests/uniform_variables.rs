@@ -220,7 +220,8 @@ fn random_loops_keep_their_meaning() {
         let before = evaluator::run(&function, &world(crate::common::world(7)));
         generate_mov_phi::run(&mut function);
         let options = &Options::default().passes();
-        let context = PassContext { chip: Chip::SM_90, form: Form::Ssa, options, decisions: None };
+        let context =
+            PassContext { chip: Chip::SM_90, form: Form::Ssa, options, decisions: None, allowance: None };
         let _ = general_optimize::run(&mut function, &context);
         let _ = expand_sync::run(&mut function, true);
         convert_mov_phi::run(&mut function);

@@ -1,6 +1,6 @@
 //! One plain struct for each stage that reads options: all options that the stage can depend on.
 
-use crate::{KNOBS, KnobId, Options, PassOptions};
+use crate::{KNOBS, KnobId, Limits, Options, PassOptions};
 
 /// The parts of a module that are left to a linker.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
@@ -167,7 +167,10 @@ impl Options {
         // For an optimization that is enabled, the knob has its default value.
         let wanted = self.values.iter().zip(KNOBS).filter(|(value, knob)| **value == knob.default);
         let optimizations = wanted.filter_map(|(_, knob)| knob.optimization);
-        PassOptions::new(self.level, optimizations.collect()).verifying(self.bool(KnobId::Verify))
+        let limits =
+            Limits { phases: self.number(KnobId::PhaseLimit), rewrites: self.number(KnobId::RewriteLimit) };
+        let options = PassOptions::new(self.level, optimizations.collect());
+        options.verifying(self.bool(KnobId::Verify)).limited(limits)
     }
 
     /// The part that scheduling before allocation reads. At level 0 nothing moves.

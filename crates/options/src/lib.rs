@@ -14,7 +14,7 @@ pub use groups::{
     AllocateOptions, DebugOptions, FinishOptions, Linking, LowerOptions, OrderOptions, ScheduleMode,
     SelectOptions,
 };
-pub use optimization::{Optimization, Optimizations, PassOptions};
+pub use optimization::{Limits, Optimization, Optimizations, PassOptions};
 pub use registry::{KNOBS, Knob, KnobError, KnobId, KnobKind, Reader, Value};
 
 /// All options of one compile, apart from the chip.

@@ -103,6 +103,26 @@ impl FromIterator<Optimization> for Optimizations {
     }
 }
 
+/// Where the search for a wrong optimization cuts a compile short. The default is no limit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Limits {
+    /// The number of optional phases that may run, in the order in which they act.
+    pub phases: u32,
+    /// The number of rewrites that the last of them may do in a function, if it counts them.
+    pub rewrites: u32,
+}
+
+impl Limits {
+    /// A number that is no limit.
+    pub const NONE: u32 = 1_000_000;
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { phases: Limits::NONE, rewrites: Limits::NONE }
+    }
+}
+
 /// The options that the passes of a stage can depend on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PassOptions {
@@ -110,6 +130,8 @@ pub struct PassOptions {
     pub level: u8,
     /// The rules of the intermediate representation are checked after every phase.
     pub verify: bool,
+    /// Where passes stop.
+    pub limits: Limits,
     /// The enabled optimizations.
     wanted: Optimizations,
     /// The optimizations that the holder may query.
@@ -119,13 +141,19 @@ pub struct PassOptions {
 impl PassOptions {
     /// The options for the passes of all stages.
     pub fn new(level: u8, wanted: Optimizations) -> PassOptions {
-        PassOptions { level, verify: false, wanted, known: Optimizations::ALL }
+        PassOptions { level, verify: false, limits: Limits::default(), wanted, known: Optimizations::ALL }
     }
 
     /// These options, with or without verification after every phase.
     #[must_use]
     pub fn verifying(self, verify: bool) -> PassOptions {
         PassOptions { verify, ..self }
+    }
+
+    /// These options with limits.
+    #[must_use]
+    pub fn limited(self, limits: Limits) -> PassOptions {
+        PassOptions { limits, ..self }
     }
 
     /// Whether an optimization is enabled. Only the optimizations that [`PassOptions::restricted`] kept may be queried.

@@ -1,6 +1,6 @@
 //! The knob registry: one row is one knob.
 
-use crate::Optimization;
+use crate::{Limits, Optimization};
 use std::ops::RangeInclusive;
 
 /// The reader of a knob.
@@ -171,6 +171,10 @@ knobs! {
     NoRoutines = without("no-routines", Optimization::Routines,
         "Inline the slow paths of divisions and square roots instead of calling routines.");
     Verify = switch("verify", &[Reader::Passes], "Verify the intermediate representation after every phase.");
+    PhaseLimit = number("phase-limit", 0..=Limits::NONE, Limits::NONE, &[Reader::Passes],
+        "Run only this number of optional phases, the first ones in their order. `oriole bisect` sets it.");
+    RewriteLimit = number("rewrite-limit", 0..=Limits::NONE, Limits::NONE, &[Reader::Passes],
+        "Number of rewrites of the last phase that phase-limit lets run, in each function, if that phase counts them.");
     NoSelectAlternatives = switch("no-select-alternatives", &[Reader::Select],
         "Select the same encoding for an operation however busy its execution unit is.");
     SerialDeps = switch("serial-deps", &[Reader::Finish], "Make every instruction wait for all earlier ones.");

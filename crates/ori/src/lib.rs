@@ -69,7 +69,7 @@ pub use marshal::{MarshalError, Marshalled, is_legal, marshal};
 pub use opcode::{Opcode, Pseudo};
 pub use operand::{Address, AddressPart, ConstBase, Destination, Guard, IndexedConst, Source, SourceKind};
 pub use parse::{ParseError, Problem, parse};
-pub use pass::{FormChange, Outcome, Pass, PassContext};
+pub use pass::{Allowance, FormChange, Outcome, Pass, PassContext};
 pub use phi::{Phi, PhiSource, PhiSources};
 pub use statistics::Statistics;
 pub use suffixes::Suffixes;

@@ -6,6 +6,7 @@ use crate::pattern::Decisions;
 use crate::{Form, Function};
 use oriole_chip::Chip;
 use oriole_options::{Optimization, PassOptions};
+use std::cell::Cell;
 
 /// A pass over one function.
 pub struct Pass {
@@ -74,6 +75,37 @@ pub struct PassContext<'a> {
     pub options: &'a PassOptions,
     /// Record of contests that are decided before allocation, if they are to be shown.
     pub decisions: Option<&'a Decisions>,
+    /// The rewrites that are left to the pass, if they are limited.
+    pub allowance: Option<&'a Allowance>,
+}
+
+/// A number of rewrites that a pass may still do in a function: for the search for a wrong one. A pass that counts takes one
+/// before each rewrite that it would do on its own, and leaves the function right if it gets none.
+#[derive(Debug)]
+pub struct Allowance(Cell<u32>);
+
+impl Allowance {
+    /// A allowance of this number of rewrites.
+    pub fn new(rewrites: u32) -> Allowance {
+        Allowance(Cell::new(rewrites))
+    }
+
+    /// Takes a rewrite; false if there is none left.
+    pub fn take(&self) -> bool {
+        let left = self.0.get();
+        self.0.set(left.saturating_sub(1));
+        left > 0
+    }
+
+    /// Whether there is none left.
+    pub fn is_spent(&self) -> bool {
+        self.0.get() == 0
+    }
+
+    /// Takes a rewrite of a allowance; true where there is none.
+    pub fn allows(allowance: Option<&Allowance>) -> bool {
+        allowance.is_none_or(Allowance::take)
+    }
 }
 
 impl PassContext<'_> {

@@ -10,8 +10,9 @@ use oriole_optimize::{
     passes::predication, passes::reassociate, passes::rotate_loops, passes::sink, passes::strength_reduce,
     passes::uniform_atomics, passes::uniform_registers, passes::unroll, passes::vector_loads,
 };
-use oriole_options::{Optimization, PassOptions};
+use oriole_options::{Limits, Optimization, PassOptions};
 use oriole_ori::{Form, Pass};
+use std::cmp::Ordering;
 
 /// Which stage of the query graph a phase belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -99,6 +100,22 @@ pub struct Phase {
     pub doc: &'static str,
 }
 
+/// The part of the work of a phase that limits leave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Share {
+    /// It does not run.
+    Nothing,
+    /// A number of rewrites, if it counts them.
+    Rewrites(u32),
+    /// All.
+    All,
+}
+
+/// The phases that limits count, in the order in which they act.
+pub fn optional() -> impl Iterator<Item = &'static Phase> {
+    PHASES.iter().filter(|phase| phase.is_optional())
+}
+
 /// The span of a phase that a stage after Ori implements, by its name.
 pub(crate) fn span(name: &str) -> Option<tracing::span::EnteredSpan> {
     find(name).map(Phase::span)
@@ -116,6 +133,24 @@ impl Phase {
             Work::Pass(pass) => pass.optimization.map(Optimization::knob),
             Work::Stage(_, switch) => switch,
             _ => None,
+        }
+    }
+
+    /// Whether the code is right without it: a pass that no level needs.
+    pub fn is_optional(&self) -> bool {
+        self.level > 0 && matches!(self.work, Work::Pass(_))
+    }
+
+    /// The part of its work that limits leave it.
+    pub(crate) fn share(&self, limits: Limits) -> Share {
+        if limits == Limits::default() || !self.is_optional() {
+            return Share::All;
+        }
+        let before = optional().take_while(|phase| phase.number != self.number).count() as u32;
+        match (before + 1).cmp(&limits.phases) {
+            Ordering::Less => Share::All,
+            Ordering::Equal => Share::Rewrites(limits.rewrites),
+            Ordering::Greater => Share::Nothing,
         }
     }
 

@@ -1,7 +1,8 @@
 //! Runs the phases of a group over one function, in the order in which they act.
 
+use crate::phases::Share;
 use crate::{Context, Failure, Group, ORI_GROUPS, Phase, Work};
-use oriole_ori::{Form, Function, PassContext, canonical, verify};
+use oriole_ori::{Allowance, Form, Function, PassContext, canonical, verify};
 
 /// Runs a group whose result is Ori. The result is canonical.
 ///
@@ -84,15 +85,24 @@ impl Progress {
                 (context.check)();
                 let span = phase.span();
                 let wanted = pass.optimization.is_none_or(|optimization| options.has(optimization));
-                if wanted && !(pass.idle_at_fixed_point && self.function.at_fixed_point) {
+                let share = phase.share(options.limits);
+                let idle = pass.idle_at_fixed_point && self.function.at_fixed_point;
+                if wanted && !idle && !matches!(share, Share::Nothing) {
+                    let allowance = match share {
+                        Share::Rewrites(count) => Some(Allowance::new(count)),
+                        Share::Nothing | Share::All => None,
+                    };
                     let known = PassContext {
                         chip: context.target.chip,
                         form: self.form,
                         options,
                         decisions: context.decisions,
+                        allowance: allowance.as_ref(),
                     };
                     let outcome = (pass.run)(&mut self.function, &known);
-                    self.function.at_fixed_point = outcome.at_fixed_point(self.function.at_fixed_point);
+                    // A pass that had to stop has left something to do.
+                    self.function.at_fixed_point =
+                        allowance.is_none() && outcome.at_fixed_point(self.function.at_fixed_point);
                 }
                 drop(span);
                 // A pass that changes the form is never turned off.

@@ -27,7 +27,8 @@ fn changing_passes(name: &str, raw: Function, chip: Chip, settings: &Settings) -
         for phase in group.phases().filter(|phase| phase.level <= settings.passes.level) {
             let Work::Pass(pass) = phase.work else { continue };
             let before = canonical(&function);
-            let context = PassContext { chip, form, options: &settings.passes, decisions: None };
+            let context =
+                PassContext { chip, form, options: &settings.passes, decisions: None, allowance: None };
             let outcome = (pass.run)(&mut function, &context);
             form = pass.form.after(form).expect("the pass takes the form");
             if canonical(&function) != before {

@@ -1,5 +1,6 @@
-//! Arguments of the commands that search: for the smallest text with a property, and for what makes a result wrong.
+//! Arguments of the commands that search: for the smallest text with a property, and for the rewrite that makes a result wrong.
 
+use super::Target;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -42,6 +43,43 @@ pub struct Reduce {
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
     /// Print one JSON document about the result to standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+const BISECT_HELP: &str = "\
+The first launch with a wrong result in the simulator is examined. Its result is compared with what the record expects, else with
+that of the interpreter, or with that of another cubin (--cubin). All that a level does beyond what the code needs is turned off, and
+turned on again step by step: the phases in their order, then scheduling, allocation, selection and control words. The step that makes
+the result wrong is named, with the switches that avoid it; in a phase that counts its rewrites also the single rewrite, as a
+difference of Ori.
+
+Examples:
+  oriole bisect case.json
+  oriole bisect case.json -O2 --maxrregcount 32
+  oriole bisect case.json --cubin by-ptxas.cubin
+
+Exit status: 0 if a step was found, 1 if no result is wrong, or one is wrong with nothing but what the code needs.";
+
+/// `oriole bisect`
+#[derive(Args, Debug)]
+#[command(after_help = BISECT_HELP)]
+pub struct Bisect {
+    /// Launch records: one JSON object, or one per line.
+    pub launches: PathBuf,
+    /// Target and options of the compile.
+    #[command(flatten)]
+    pub target: Target,
+    /// Compare with the results of this cubin in the simulator.
+    #[arg(long)]
+    pub cubin: Option<PathBuf>,
+    /// Maximum number of instructions per launch: warp instructions in the simulator, thread instructions in the interpreter.
+    #[arg(long, value_name = "COUNT")]
+    pub step_limit: Option<u64>,
+    /// Lines of context around the difference.
+    #[arg(long, value_name = "LINES", default_value_t = 3)]
+    pub context: usize,
+    /// Print one JSON document on standard output.
     #[arg(long)]
     pub json: bool,
 }

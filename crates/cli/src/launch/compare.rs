@@ -43,6 +43,11 @@ pub struct Expectation {
 }
 
 impl Expectation {
+    /// These bytes, bit by bit.
+    pub fn same_bits(bytes: Vec<u8>, element: Option<Element>) -> Expectation {
+        Expectation { bytes, element, rule: Rule::Bits }
+    }
+
     /// Checks the rule and the bytes against the type.
     ///
     /// # Errors

@@ -20,8 +20,8 @@ use crate::{
 };
 use oriole_options::Optimization;
 use oriole_ori::{
-    BlockId, File, Form, Function, Instruction, Opcode, Origin, Outcome, Pass, PassContext, Pseudo, Source,
-    SourceKind, canonical, edges,
+    Allowance, BlockId, File, Form, Function, Instruction, Opcode, Origin, Outcome, Pass, PassContext,
+    Pseudo, Source, SourceKind, canonical, edges,
 };
 use oriole_sass::Op;
 
@@ -92,7 +92,9 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
         // instruction through the function.
         let mut phis = std::mem::take(&mut function.block_mut(id).phis);
         for phi in &mut phis {
-            if copy_propagation::run_phi(function, definitions, &facts, phi) {
+            let before = context.allowance.map(|_| phi.clone());
+            if copy_propagation::run_phi(function, definitions, &facts, phi) && is_kept(context, before, phi)
+            {
                 changed = true;
                 open |= copy_propagation::is_open(function, definitions, &facts, phi);
             }
@@ -111,7 +113,11 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
                 block: id,
                 decisions: context.decisions,
             };
-            let Rewritten { any, finished, results } = rewrite(&view, &mut instruction);
+            let before = context.allowance.map(|_| instruction.clone());
+            let Rewritten { mut any, mut finished, mut results } = rewrite(&view, &mut instruction);
+            if any && !is_kept(context, before, &mut instruction) {
+                (any, finished, results) = (false, true, Evaluation::NotMade);
+            }
             changed |= any;
             open |= !finished;
             facts.learn(function, definitions, &instruction, results);
@@ -123,13 +129,16 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
     for id in function.block_ids() {
         let mut phis = std::mem::take(&mut function.block_mut(id).phis);
         for phi in &mut phis {
-            open |= copy_propagation::run_phi(function, definitions, &facts, phi);
+            let before = context.allowance.map(|_| phi.clone());
+            open |= copy_propagation::run_phi(function, definitions, &facts, phi)
+                && is_kept(context, before, phi);
         }
         function.block_mut(id).phis = phis;
     }
     // Convergence barriers were placed for the old graph; only in SSA they are certain not to exist yet.
-    if form == Form::Ssa {
-        open |= fold_branches(function, definitions);
+    if form == Form::Ssa && !context.allowance.is_some_and(Allowance::is_spent) {
+        // All branches of a walk are one rewrite.
+        open |= fold_branches(function, definitions) && Allowance::allows(context.allowance);
     }
     if !changed && !open {
         return false;
@@ -142,6 +151,15 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
     open |= !definitions.agrees(&now);
     *known = now;
     open
+}
+
+/// Whether a rewrite is within the allowance; if it is not, what was there `before` takes its place again.
+fn is_kept<T>(context: &PassContext<'_>, before: Option<T>, now: &mut T) -> bool {
+    let kept = Allowance::allows(context.allowance);
+    if let (false, Some(before)) = (kept, before) {
+        *now = before;
+    }
+    kept
 }
 
 /// Result of rewriting an instruction.

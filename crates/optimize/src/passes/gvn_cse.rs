@@ -10,8 +10,8 @@ use crate::passes::{dead_stores, invariant_loads, memory_values};
 use crate::rewriting::product_halves;
 use oriole_options::Optimization;
 use oriole_ori::{
-    BlockId, Destination, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Phi, PhiSources,
-    Source, SourceKind, Value, effects,
+    Allowance, BlockId, Destination, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Phi,
+    PhiSources, Source, SourceKind, Value, effects,
 };
 use oriole_sass::{Mod, Op};
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -25,7 +25,7 @@ pub static PASS: Pass = Pass {
     optimization: Some(Optimization::Gvn),
     asks: &[Optimization::MemoryValues, Optimization::InvariantLoads, Optimization::DeadStores],
     ..Pass::new(|function, context| {
-        let numbered = run(function);
+        let numbered = run_within(function, context.allowance);
         let mut changed = product_halves::join(function, context.chip);
         // Equal addresses are one value now.
         changed |= context.wants(Optimization::MemoryValues) && memory_values::run(function);
@@ -37,6 +37,10 @@ pub static PASS: Pass = Pass {
 
 /// Value-numbers a function in SSA and removes redundant computations.
 pub fn run(function: &mut Function) -> Outcome {
+    run_within(function, None)
+}
+
+fn run_within(function: &mut Function, allowance: Option<&Allowance>) -> Outcome {
     if function.blocks.is_empty() {
         return Outcome::Unchanged;
     }
@@ -49,6 +53,7 @@ pub fn run(function: &mut Function) -> Outcome {
         gone: Vec::new(),
         changed: false,
         reads_twice: false,
+        allowance,
     };
     let mut steps: Vec<Step> = dominators.roots().iter().rev().map(|&root| Step::Visit(root)).collect();
     while let Some(step) = steps.pop() {
@@ -93,7 +98,7 @@ struct Entry {
     next: Option<u32>,
 }
 
-struct Numbering {
+struct Numbering<'a> {
     /// The last entry of each hash.
     newest: FxHashMap<u64, u32>,
     /// Instructions that dominate the current point.
@@ -105,9 +110,11 @@ struct Numbering {
     changed: bool,
     /// Something may read one value twice that read two.
     reads_twice: bool,
+    /// The merges that are left, if they are limited.
+    allowance: Option<&'a Allowance>,
 }
 
-impl Numbering {
+impl Numbering<'_> {
     fn rewind(&mut self, length: usize) {
         for entry in self.entries.drain(length..).rev() {
             match entry.next {
@@ -181,7 +188,7 @@ impl Numbering {
             } else {
                 self.known(function, hash, instruction)
             };
-            match known {
+            match known.filter(|_| Allowance::allows(self.allowance)) {
                 Some(known) => {
                     for (result, leader) in results(instruction).into_iter().zip(results(known)) {
                         self.leader[result] = leader;
@@ -203,7 +210,7 @@ impl Numbering {
             self.lead_phi(phi);
             let file = function.file(phi.destination);
             match met.get(&phi.sources) {
-                Some(&other) if function.file(other) == file => {
+                Some(&other) if function.file(other) == file && Allowance::allows(self.allowance) => {
                     self.leader[phi.destination] = other;
                     self.changed = true;
                     false

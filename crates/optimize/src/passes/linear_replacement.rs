@@ -19,8 +19,8 @@ use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::pattern::{Alternative, Contest, Cost, Decisions};
 use oriole_ori::{
-    BlockId, Destination, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo, Source,
-    SourceKind, Value, is_legal,
+    Allowance, BlockId, Destination, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo,
+    Source, SourceKind, Value, is_legal,
 };
 use oriole_sass::{Mod, Mods, Op};
 use rustc_hash::FxHashMap;
@@ -39,7 +39,7 @@ pub static PASS: Pass = Pass {
             contraction: context.wants(Optimization::Contraction),
             folding: context.wants(Optimization::Folding),
         };
-        let outcome = run(function, context.chip, wants, context.decisions);
+        let outcome = run_within(function, context.chip, wants, context.decisions, context.allowance);
         let removes = context.wants(Optimization::DeadCode);
         match outcome {
             Outcome::Unchanged => Outcome::changed_if(removes && live_dead::run(function)),
@@ -62,6 +62,16 @@ pub struct Wants {
 
 /// Fuses operations of a function in SSA; the fused inner operations remain as dead code.
 pub fn run(function: &mut Function, chip: Chip, wants: Wants, decisions: Option<&Decisions>) -> Outcome {
+    run_within(function, chip, wants, decisions, None)
+}
+
+fn run_within(
+    function: &mut Function,
+    chip: Chip,
+    wants: Wants,
+    decisions: Option<&Decisions>,
+    allowance: Option<&Allowance>,
+) -> Outcome {
     if function.blocks.is_empty() {
         return Outcome::Unchanged;
     }
@@ -104,6 +114,9 @@ pub fn run(function: &mut Function, chip: Chip, wants: Wants, decisions: Option<
                 before = Some(first);
                 fused = Some(second);
             }
+            if fused.is_some() && !Allowance::allows(allowance) {
+                (before, fused) = (None, None);
+            }
             if wants.folding {
                 for written in before.iter_mut().chain(&mut fused) {
                     finished &= general_optimize::rewrite(&view, written).finished;
@@ -139,7 +152,9 @@ pub fn run(function: &mut Function, chip: Chip, wants: Wants, decisions: Option<
                 block: id,
                 decisions,
             };
-            if let Some(total) = sums.shortened(&view, &function.block(id).instructions[index]) {
+            if let Some(total) = sums.shortened(&view, &function.block(id).instructions[index])
+                && Allowance::allows(allowance)
+            {
                 total.replace(function, (id, index), &mut insertions);
                 (changed, finished) = (true, false);
                 continue;

@@ -14,8 +14,8 @@ use crate::{passes::branch_opt, rewriting::guarded_selections};
 use oriole_options::Optimization;
 use oriole_ori::pattern::{Alternative, Contest, Cost, Decisions};
 use oriole_ori::{
-    Block, BlockId, Cfg, Destination, File, FormChange, Function, Guard, Instruction, Opcode, Origin,
-    Outcome, Pass, Pseudo, Source, SourceKind, Value, canonical, edges, effects,
+    Allowance, Block, BlockId, Cfg, Destination, File, FormChange, Function, Guard, Instruction, Opcode,
+    Origin, Outcome, Pass, Pseudo, Source, SourceKind, Value, canonical, edges, effects,
 };
 use oriole_sass::{Mod, Op};
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
@@ -29,7 +29,8 @@ pub static PASS: Pass = Pass {
     asks: &[Optimization::Predication, Optimization::JoinBlocks],
     ..Pass::new(|function, context| {
         let mut changed = context.wants(Optimization::Predication)
-            && (run(function, context.decisions) | guarded_selections::run(function));
+            && (run_within(function, context.decisions, context.allowance)
+                | guarded_selections::run(function));
         if context.wants(Optimization::JoinBlocks) && branch_opt::join_chains(function) {
             canonical::order_blocks(function);
             changed = true;
@@ -40,6 +41,10 @@ pub static PASS: Pass = Pass {
 
 /// Converts hammocks until none is left. True if there was one.
 pub fn run(function: &mut Function, decisions: Option<&Decisions>) -> bool {
+    run_within(function, decisions, None)
+}
+
+fn run_within(function: &mut Function, decisions: Option<&Decisions>, allowance: Option<&Allowance>) -> bool {
     let mut changed = false;
     loop {
         let graph = function.graph();
@@ -52,7 +57,7 @@ pub fn run(function: &mut Function, decisions: Option<&Decisions>) -> bool {
         for &id in cfg.order().iter().rev() {
             let Some(hammock) = find(function, cfg, id) else { continue };
             let blocks = [Some(hammock.head), hammock.sides[0], hammock.sides[1], Some(hammock.join)];
-            if blocks.iter().flatten().any(|&block| touched[block]) {
+            if blocks.iter().flatten().any(|&block| touched[block]) || !Allowance::allows(allowance) {
                 continue;
             }
             blocks.iter().flatten().for_each(|&block| touched[block] = true);

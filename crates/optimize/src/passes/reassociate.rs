@@ -9,8 +9,8 @@ use crate::rewriting::join_phis;
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::{
-    BlockId, FormChange, Function, Instruction, Loops, Opcode, Outcome, Pass, Pseudo, Source, SourceKind,
-    is_legal,
+    Allowance, BlockId, FormChange, Function, Instruction, Loops, Opcode, Outcome, Pass, Pseudo, Source,
+    SourceKind, is_legal,
 };
 use oriole_sass::{Mod, Mods, Op};
 use smallvec::SmallVec;
@@ -22,12 +22,16 @@ pub static PASS: Pass = Pass {
     asks: &[Optimization::JoinPhis],
     ..Pass::new(|function, context| {
         let joined = context.wants(Optimization::JoinPhis) && join_phis::run(function);
-        Outcome::changed_if(run(function, context.chip) | joined)
+        Outcome::changed_if(run_within(function, context.chip, context.allowance) | joined)
     })
 };
 
 /// Trades terms between additions of a function in SSA. True if some were.
 pub fn run(function: &mut Function, chip: Chip) -> bool {
+    run_within(function, chip, None)
+}
+
+fn run_within(function: &mut Function, chip: Chip, allowance: Option<&Allowance>) -> bool {
     if function.blocks.is_empty() {
         return false;
     }
@@ -46,6 +50,9 @@ pub fn run(function: &mut Function, chip: Chip) -> bool {
         for index in 0..function.block(id).instructions.len() {
             let trader = Trader { chip, function, definitions: &definitions, loops, block: id };
             let Some(trade) = trader.trade(&function.block(id).instructions[index]) else { continue };
+            if !Allowance::allows(allowance) {
+                return changed;
+            }
             let (block, at) = trade.inner_place;
             function.block_mut(block).instructions[at as usize] = trade.inner;
             function.block_mut(id).instructions[index] = trade.outer;

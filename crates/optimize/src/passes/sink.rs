@@ -11,8 +11,8 @@
 use crate::analyses::value_facts::is_plain_constant_load;
 use oriole_options::Optimization;
 use oriole_ori::{
-    Block, BlockId, Cfg, Dominators, File, FormChange, Function, Instruction, Liveness, Loops, Opcode,
-    Outcome, Pass, Pseudo, Value, effects,
+    Allowance, Block, BlockId, Cfg, Dominators, File, FormChange, Function, Instruction, Liveness, Loops,
+    Opcode, Outcome, Pass, Pseudo, Value, effects,
 };
 use oriole_sass::Op;
 use oriole_sass::info::Unit;
@@ -22,11 +22,15 @@ use typed_index_collections::{TiVec, ti_vec};
 pub static PASS: Pass = Pass {
     form: FormChange::InSsa,
     optimization: Some(Optimization::Sinking),
-    ..Pass::new(|function, _| Outcome::changed_if(run(function)))
+    ..Pass::new(|function, context| Outcome::changed_if(run_within(function, context.allowance)))
 };
 
 /// Sinks computations. In SSA. True if something changed.
 pub fn run(function: &mut Function) -> bool {
+    run_within(function, None)
+}
+
+fn run_within(function: &mut Function, allowance: Option<&Allowance>) -> bool {
     let branches = function.blocks.iter().any(|block| block.successors.len() > 1);
     if !branches {
         return false;
@@ -53,8 +57,9 @@ pub fn run(function: &mut Function) -> bool {
     for &id in cfg.order().iter().rev() {
         let mut going: Vec<(usize, BlockId)> = Vec::new();
         for (index, instruction) in function.block(id).instructions.iter().enumerate().rev() {
-            let place =
-                graph.place_of(id, instruction, &uses).filter(|&place| pays(instruction, &liveness, place));
+            let place = graph
+                .place_of(id, instruction, &uses)
+                .filter(|&place| pays(instruction, &liveness, place) && Allowance::allows(allowance));
             instruction.for_each_use(|value| uses.add(value, place.unwrap_or(id), &graph));
             going.extend(place.map(|place| (index, place)));
         }

@@ -10,8 +10,8 @@
 
 use oriole_options::Optimization;
 use oriole_ori::{
-    Builder, Destination, File, FormChange, Function, Instruction, Opcode, Origin, Outcome, Pass, Pseudo,
-    Source, SourceKind, Value,
+    Allowance, Builder, Destination, File, FormChange, Function, Instruction, Opcode, Origin, Outcome, Pass,
+    Pseudo, Source, SourceKind, Value,
 };
 use oriole_sass::{Mod, Op};
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
@@ -20,11 +20,15 @@ use typed_index_collections::{TiSlice, TiVec, ti_vec};
 pub static PASS: Pass = Pass {
     form: FormChange::OutsideSsa,
     optimization: Some(Optimization::StrengthReduction),
-    ..Pass::new(|function, _| Outcome::changed_if(run(function)))
+    ..Pass::new(|function, context| Outcome::changed_if(run_within(function, context.allowance)))
 };
 
 /// Replaces operations by cheaper ones. True if there was one.
 pub fn run(function: &mut Function) -> bool {
+    run_within(function, None)
+}
+
+fn run_within(function: &mut Function, allowance: Option<&Allowance>) -> bool {
     let mut changed = false;
     let constants = constants(function);
     for id in function.block_ids() {
@@ -37,8 +41,10 @@ pub fn run(function: &mut Function) -> bool {
         let mut builder = Builder::new(function, id, Origin(0));
         for instruction in instructions {
             match reducible(&instruction, &constants) {
-                Some(division) => reduce(&mut builder, &instruction, division),
-                None => builder.push(instruction),
+                Some(division) if Allowance::allows(allowance) => {
+                    reduce(&mut builder, &instruction, division)
+                }
+                _ => builder.push(instruction),
             }
         }
     }

@@ -16,8 +16,8 @@ use crate::passes::branch_opt;
 use crate::rewriting::loop_copies::{Body, Copies};
 use oriole_options::Optimization;
 use oriole_ori::{
-    Block, BlockId, Builder, FlowGraph, FormChange, Function, Guard, Origin, Outcome, Pass, Pseudo, Source,
-    SourceKind, Value, edges, effects,
+    Allowance, Block, BlockId, Builder, FlowGraph, FormChange, Function, Guard, Origin, Outcome, Pass,
+    Pseudo, Source, SourceKind, Value, edges, effects,
 };
 use oriole_sass::Mod;
 
@@ -25,7 +25,7 @@ use oriole_sass::Mod;
 pub static PASS: Pass = Pass {
     form: FormChange::OutsideSsa,
     optimization: Some(Optimization::Unrolling),
-    ..Pass::new(|function, _| Outcome::changed_if(run(function)))
+    ..Pass::new(|function, context| Outcome::changed_if(run_within(function, context.allowance)))
 };
 
 /// Most iterations of a loop of that many operations or fewer that are all copied. The rows after the last one have
@@ -89,9 +89,14 @@ const STEP: u64 = 1 << 26;
 
 /// Unrolls loops. Returns true if there was one.
 pub fn run(function: &mut Function) -> bool {
+    run_within(function, None)
+}
+
+fn run_within(function: &mut Function, allowance: Option<&Allowance>) -> bool {
     let mut changed = false;
     for _ in 0..ROUNDS {
-        let plans = plans(function);
+        let mut plans = plans(function);
+        plans.retain(|_| Allowance::allows(allowance));
         if plans.is_empty() {
             break;
         }
