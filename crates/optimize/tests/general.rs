@@ -2020,7 +2020,7 @@ b2:
     );
 }
 
-/// A number that is chosen and added is a carry: of the sum, of its difference, of three, or beside another number.
+/// A number that is chosen and added is a carry: of the sum, of its difference, of three, or next to another number.
 #[test]
 fn chosen_numbers_are_carries() {
     check(

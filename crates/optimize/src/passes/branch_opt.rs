@@ -102,7 +102,7 @@ fn exit_in_place(function: &mut Function) -> bool {
     changed
 }
 
-/// A guarded exit before a branch back to the start of a loop becomes an exit behind it.
+/// A guarded exit before a branch back to the start of a loop becomes an exit after it.
 fn exit_after_loop(function: &mut Function) -> bool {
     let mut changed = false;
     let graph = function.graph();

@@ -129,7 +129,7 @@ fn collect(function: &mut Function, plan: &Plan) -> BlockId {
     join(&plan.entering)
 }
 
-/// Copies the test to the block before the loop. The loop begins behind the header then, in a block of its own: what
+/// Copies the test to the block before the loop. The loop begins after the header then, in a block of its own: what
 /// follows may be the header of another loop.
 fn rotate(function: &mut Function, plan: &Plan, before: BlockId) {
     let old = function.block(plan.header).successors[plan.inside];

@@ -11,7 +11,7 @@ use crate::rewriting::view::View;
 use oriole_ori::{File, Instruction, Opcode, Pseudo, Source, SourceKind, Value};
 use oriole_sass::{Mod, Op};
 
-/// Definitions behind each other that are looked at.
+/// Definitions one before the other that are looked at.
 const DEPTH: u32 = 6;
 
 /// Simplifies a comparison of f32 or an operation that a predicate applies to a number; true if it changed.
