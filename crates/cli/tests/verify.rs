@@ -53,9 +53,9 @@ fn wrong_code_is_found_and_its_place() {
     expect![[r#"
         k: different: argument 1, byte 0
           PTX gives 0x00000001, the code 0x00000000
-          PTX line 24: st.global.u32 [%d5], %r7;
+          PTX line 23: st.global.u32 [%d5], %r7;
           block 0,0,0, thread 0,0,0
-          code at 0x0110: STG.E desc[UR4][R4.64], R7
+          code at 0x00c0: STG.E desc[UR4][R6.64], R0
           grid 1,1,1, block 1,1,1, argument 0: 4 bytes, argument 1: 4 bytes, argument 2: 0x00000001
     "#]]
     .assert_eq(&done.out);
@@ -67,7 +67,7 @@ fn wrong_code_is_found_and_its_place() {
     let done = oriole(&["verify", &ours, "--cubin", &cubin, "--json"]);
     let value: Value = serde_json::from_str(&done.out).expect("one document");
     assert_eq!(value["verdict"], "different");
-    assert_eq!(value["difference"]["ptx"]["line"], 24);
+    assert_eq!(value["difference"]["ptx"]["line"], 23);
     assert_eq!(value["difference"]["expected"], "01000000");
 }
 
