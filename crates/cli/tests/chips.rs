@@ -300,6 +300,29 @@ fn external_calls_are_told_where_to_return() {
     }
 }
 
+/// A parameter with a large alignment has it in the constant bank of the chip that is compiled for, whatever the module names.
+#[test]
+fn parameters_are_aligned_for_the_chip_that_runs_them() {
+    let module = ".version 7.8\n.target sm_70\n.address_size 64\n\
+        .visible .entry k(.param .u64 p, .param .align 64 .b8 map[128])\n\
+        { .reg .b64 %d; .reg .b32 %r; ld.param.u64 %d, [p]; ld.param.u32 %r, [map];\n\
+        st.global.u32 [%d], %r; ret; }\n";
+    let folder = scratch();
+    let (source, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
+    std::fs::write(&source, module).expect("a temporary file");
+    let places = [("sm_70", 0x180), ("sm_80", 0x180), ("sm_90", 0x240), ("sm_100", 0x3c0), ("sm_120", 0x3c0)];
+    for (chip, place) in places {
+        for level in LEVELS {
+            let run = oriole(&["compile", &text(&source), "--arch", chip, level, "-o", &text(&cubin)]);
+            assert_eq!(run.status, Some(0), "{chip}: {}", run.err);
+            let code = oriole(&["dis", &text(&cubin)]).out;
+            assert!(code.contains(&format!("c[0x0][{place:#x}]")), "{chip} {level}: {place:#x}\n{code}");
+            let kernel = &read_cubin(&cubin).kernels[0];
+            assert_eq!(kernel.parameter_base + kernel.parameters[1].offset, place, "{chip} {level}");
+        }
+    }
+}
+
 /// A kernel with this many parameters of 8 bytes after the first, each its own number: it reads the last one by name and
 /// through its generic address, and asks of three addresses whether they are of parameters: the last one's, the end of the
 /// last one, and one in global memory.

@@ -39,7 +39,7 @@ fn right_code_is_right() {
     }
 }
 
-/// Code of another program: the place is told in both, the launch is the smallest, and `run` takes it.
+/// Code of another program: the place is reported in both, the launch is the smallest, and `run` takes it.
 #[test]
 fn wrong_code_is_found_and_its_place() {
     let folder = scratch();

@@ -25,6 +25,7 @@ pub mod module;
 mod module_context;
 mod names;
 mod operand;
+mod parameter_places;
 mod performance;
 mod print;
 mod resolved;

@@ -207,7 +207,7 @@ pub(crate) struct ListKind {
 }
 
 /// The parameters of a kernel begin at a multiple of this on every chip.
-const BLOCK_ALIGNMENT: u32 = 16;
+pub(crate) const BLOCK_ALIGNMENT: u32 = 16;
 
 /// Reads a list of parameters; their names and places go to `names`.
 pub(crate) fn parameters<'t>(

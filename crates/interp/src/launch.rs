@@ -32,7 +32,7 @@ pub struct Launch {
     pub choices: Choices,
 }
 
-/// What PTX leaves open, decided by numbers. A program whose result is defined has the same result with all of them.
+/// Choices that PTX leaves open, decided by numbers. A program whose result is defined has the same result with all of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Choices {
     /// The order of threads, and the values of clocks: 0 is the usual order, other numbers up to 3 are others.
@@ -40,7 +40,7 @@ pub struct Choices {
     /// The contents of registers, and of shared and local memory, before anything writes them; quotients by zero.
     pub fill: u8,
     /// Moves the results of approximated functions within their error, and those of products that an addition may be
-    /// contracted with to a neighbour, and changes the bits of f64 results that are no number; 0 takes the nearest value.
+    /// contracted with to a neighbour, and changes the bits of f64 results that are NaN; 0 takes the nearest value.
     pub rounding: u64,
 }
 

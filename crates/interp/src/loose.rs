@@ -25,7 +25,7 @@ pub enum Loose {
     Product,
     /// An approximated function or quotient.
     Approximate,
-    /// An f64 result: if it is no number, its sign and fraction are open.
+    /// An f64 result: if it is NaN, its sign and fraction are open.
     Double,
     /// An integer quotient or remainder, which is open if the divisor is zero.
     Quotient,

@@ -78,7 +78,7 @@ impl Warp {
     /// Runs until no lane can, or for this many steps.
     pub fn run(&mut self, machine: &mut Machine, block: &mut BlockState, quantum: u64) -> Result<(), Fault> {
         let end = self.steps + quantum;
-        // Lanes that are apart stay so as long as they may.
+        // Divergent lanes stay divergent as long as they may.
         self.apart = machine.choices.order == 3;
         while self.steps < end {
             let Some(leader) = self.leader() else { return Ok(()) };

@@ -8,7 +8,7 @@ use crate::step::SharePlace;
 /// Lines of a matrix begin at multiples of 8 bytes at least; for most types the language asks for 16.
 const LINE_BITS: u64 = 64;
 
-/// A stride in elements of so many bits must keep lines aligned.
+/// A stride in elements of that many bits must keep lines aligned.
 fn check_stride(bits: u32, stride: Option<u64>) -> Result<(), Fault> {
     let stride = stride.unwrap_or(0) & u64::from(u32::MAX);
     if (stride * u64::from(bits)).is_multiple_of(LINE_BITS) {

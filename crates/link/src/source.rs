@@ -10,7 +10,7 @@ use oriole_ptx::{Opcode, Space, Type, Word};
 
 /// Adds to an image the facts about a kernel that only the source has.
 pub fn describe(body: &Body, chip: Chip, image: &mut KernelImage) {
-    describe_parameters(body, image);
+    describe_parameters(body.placed_for(chip).as_ref().unwrap_or(body), image);
     let directives = &body.directives;
     image.bound = match (directives.reqntid, directives.maxntid) {
         (Some(threads), _) => Bound::Exactly(threads),

@@ -75,6 +75,8 @@ use oriole_ori::Function;
 ///
 /// Every instruction, operand or construct without back-end support, or an unknown chip.
 pub fn lower(body: &Body, environment: &Environment) -> Result<Function, Vec<LowerError>> {
+    let placed = body.placed_for(environment.chip);
+    let body = placed.as_ref().unwrap_or(body);
     let function = attempt(body, environment, true)?;
     let (mut function, uniform) = if finishing::writes_uniform_in_parts(&function) {
         (attempt(body, environment, false)?, false)

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub struct Piece {
     /// Its name in reports.
     pub name: String,
-    /// Its address, if both machines have it at the same one.
+    /// Its address, if interpreter and simulator have it at the same one.
     pub address: Option<u64>,
     /// Meaning of its elements.
     pub kind: Kind,
@@ -69,7 +69,7 @@ pub fn image(
     let known: BTreeMap<&str, _> =
         program.variables.iter().map(|variable| (variable.name.as_str(), variable)).collect();
     for (name, bytes) in variables {
-        // Addresses in initial values are not the same in both machines.
+        // Addresses in initial values are not the same in interpreter and simulator.
         let Some(variable) = known.get(name.as_str()).filter(|variable| variable.addresses.is_empty()) else {
             continue;
         };
@@ -182,7 +182,7 @@ const WINDOWS: [[std::ops::RangeInclusive<u64>; 2]; 5] = [
     [0x7e02..=0x7e02, 0x7f40..=0x7f40],
 ];
 
-/// Whether the word of 8 bytes around an offset is an address after all buffers in both machines, where the heap is.
+/// Whether the word of 8 bytes around an offset is an address after all buffers in interpreter and simulator, where the heap is.
 fn both_heap(image: &Image, piece: &Piece, other: &Piece, offset: usize) -> bool {
     let start = offset / 8 * 8;
     let value = |bytes: &[u8]| bytes.get(start..start + 8).map(word);
@@ -193,7 +193,7 @@ fn both_heap(image: &Image, piece: &Piece, other: &Piece, offset: usize) -> bool
     heap.contains(&a) && heap.contains(&b)
 }
 
-/// Whether the word of 8 bytes around an offset is an address of the same kind of memory in both machines.
+/// Whether the word of 8 bytes around an offset is an address of the same kind of memory in interpreter and simulator.
 fn both_addresses(piece: &Piece, other: &Piece, offset: usize) -> bool {
     let start = offset / 8 * 8;
     let upper = |bytes: &[u8]| bytes.get(start..start + 8).map(|bytes| word(bytes) >> 32);

@@ -55,7 +55,7 @@ pub struct CodeStore {
 /// Watches the code.
 #[derive(Default)]
 pub struct CodeWatch {
-    /// What was executed.
+    /// Executed instructions and branches.
     pub coverage: Coverage,
     /// The code.
     pub steps: Vec<Option<Described>>,

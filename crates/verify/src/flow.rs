@@ -1,4 +1,4 @@
-//! Where the values of registers come from: parameters of a kernel, and memory behind pointers.
+//! Where the values of registers come from: parameters of a kernel, and memory that pointers lead to.
 //!
 //! The analysis looks at copies and at sums of addresses only, in any order of execution, and follows direct calls. It
 //! repeats until nothing changes; each round is linear, and the rounds are bounded.
@@ -12,11 +12,11 @@ use oriole_interp::Program;
 use oriole_ptx::{Opcode, Space, Type};
 use std::collections::HashMap;
 
-/// Most origins that are told apart.
+/// Most origins that are distinguished.
 const MOST: usize = 64;
 /// Most rounds.
 const ROUNDS: u32 = 12;
-/// How deep pointers behind pointers are followed.
+/// How deep pointers in memory are followed.
 const DEPTH: u32 = 3;
 
 /// The origin of a value.
@@ -34,7 +34,7 @@ pub enum Origin {
         /// Index of the parameter.
         index: u32,
     },
-    /// Memory behind a pointer.
+    /// Memory that a pointer leads to.
     Memory {
         /// The origin of the pointer.
         of: u32,

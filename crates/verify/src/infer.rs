@@ -143,7 +143,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Makes the buffer larger that an address is behind.
+    /// Makes the buffer before an address larger.
     fn grow(&self, sizes: &mut [usize], address: u64) -> bool {
         for (number, size) in sizes.iter_mut().enumerate() {
             let start = buffer_address(self.program, number);

@@ -38,7 +38,7 @@ pub struct CodeRun {
     pub coverage: Coverage,
     /// Why the run says nothing.
     pub undecided: Option<String>,
-    /// What is wrong, other than memory.
+    /// A fault other than in memory.
     pub wrong: Option<What>,
 }
 
@@ -191,7 +191,7 @@ fn judged_by(base: &Image, others: &Others, run: &CodeRun, usage: &Usage) -> Jud
     Judgement::Different(What::Memory(compare::element(base, &run.image, first)))
 }
 
-/// Whether an element differs by no more than so many units of the last place of its format. Products that are subtracted from
+/// Whether an element differs by no more than that many units of the last place of its format. Products that are subtracted from
 /// each other may hide the freedom of both from the runs that look for it.
 fn is_close(base: &Image, found: &Image, place: Place, units: f64) -> bool {
     let piece = &base[place.piece];

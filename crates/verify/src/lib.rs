@@ -2,7 +2,7 @@
 //! the simulator, and the memory afterwards is compared.
 //!
 //! Launches are given, or made from how the PTX uses its parameters. It is here so that a miscompile is found without a
-//! GPU and without a record that somebody wrote. Nothing is compiled here, and no file is read or printed: a program
+//! GPU and without a launch record. Nothing is compiled here, and no file is read or printed: a program
 //! and a cubin come in, a report goes out.
 
 mod compare;

@@ -3,7 +3,7 @@
 use crate::coverage::Coverage;
 use oriole_interp::Launch;
 
-/// What was found about a kernel.
+/// The findings about a kernel.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The kernel.
@@ -37,7 +37,7 @@ pub enum Verdict {
 /// A difference between the PTX and the code.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// What differs.
+    /// The difference.
     pub what: What,
     /// The place in the PTX.
     pub ptx: Option<Site>,
@@ -60,7 +60,7 @@ pub struct Site {
     pub thread: [u32; 3],
 }
 
-/// What differs.
+/// A difference.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum What {
     /// Memory.

@@ -1,4 +1,4 @@
-//! How a kernel uses its parameters: which are pointers, which numbers, and the meaning of what is behind pointers.
+//! How a kernel uses its parameters: which are pointers, which numbers, and the meaning of what pointers lead to.
 
 use crate::data::Kind;
 use crate::flow::{Flow, Origin, Set, members};
@@ -19,11 +19,11 @@ pub struct Slot {
     pub origin: Origin,
     /// It is an address of global memory.
     pub pointer: bool,
-    /// Bytes of the widest element that is read of it, or behind it.
+    /// Bytes of the widest element that is read of it, or of what it points to.
     pub bytes: u32,
-    /// The meaning of it, or, of a pointer, of what is behind it.
+    /// The meaning of it, or, of a pointer, of what it points to.
     pub kind: Kind,
-    /// For a pointer, whether memory behind it has pointers.
+    /// For a pointer, whether the memory it points to has pointers.
     pub behind: bool,
     /// It is added to other addresses, and may be the pointer of them.
     pub maybe: bool,
@@ -176,7 +176,7 @@ impl Usage {
         )
     }
 
-    /// The slots that are behind a pointer, and their offsets.
+    /// The slots that a pointer leads to, and their offsets.
     pub fn behind(&self, pointer: usize) -> impl Iterator<Item = (usize, i64, &Slot)> {
         self.slots.iter().enumerate().filter_map(move |(at, slot)| match slot.origin {
             Origin::Memory { of, offset } if of as usize == pointer => Some((at, offset, slot)),

@@ -58,9 +58,8 @@ pub fn run(function: &mut Function, chip: Chip) -> bool {
     let liveness = Liveness::of(function, cfg, |value| function.file(value) == File::R);
     let room = Room { registers: full_occupancy(chip), liveness };
     let mut changed = false;
-    let mut head = cfg.order().to_vec().into_iter();
     let mut taken = FxHashSet::default();
-    while let Some(id) = head.next() {
+    for &id in cfg.order() {
         if taken.contains(&id) {
             continue;
         }
