@@ -98,14 +98,22 @@ fn open_results_are_not_different() {
                  xor.b32 %r1, %r1, %r2;\nst.global.u32 [%d1+4], %r1;\nret;\n}\n";
     let path = file(&folder, "a.ptx", &format!("{race}{order}"));
     let done = oriole(&["verify", &text(&path)]);
-    assert_eq!(done.status, Some(3), "{}", done.out);
-    assert!(done.out.contains("race: "), "{}", done.out);
+    assert_eq!(done.status, Some(0), "{}", done.out);
+    assert!(done.out.contains("race: same in 4 launches"), "{}", done.out);
     assert!(
-        done.out.contains("order: undecided: the result depends on the order of threads"),
+        done.out.contains("order: same in 4 launches, in 4 of them as far as PTX defines the result"),
         "{}",
         done.out
     );
     assert!(!done.out.contains("different"), "{}", done.out);
+}
+
+/// Launches of textures are not inferred: that is a status of its own, with the reason.
+#[test]
+fn a_kernel_of_textures_is_undecided() {
+    let done = oriole(&["verify", &text(&data("kernels").join("textures.ptx"))]);
+    assert_eq!(done.status, Some(3), "{}", done.out);
+    assert!(done.out.contains("texture_filter: undecided: it uses a texture"), "{}", done.out);
 }
 
 /// Approximated functions and contraction are compared within the freedom that PTX gives.

@@ -37,9 +37,9 @@ pub fn shrink(
     let kernel = subject.program.function(&launch.entry).map(|function| &function.body.directives);
     let cluster = kernel.and_then(|kernel| kernel.reqnctapercluster).unwrap_or([1; 3]);
     let fixed = kernel.is_some_and(|kernel| kernel.reqntid.is_some());
-    for axis in 0..3 {
+    for (axis, blocks) in cluster.into_iter().enumerate() {
         attempt(&mut launch, &mut what, &|launch| {
-            launch.grid[axis] = cluster[axis].max(1);
+            launch.grid[axis] = blocks.max(1);
             true
         });
     }
