@@ -3,7 +3,8 @@
 //! It is here so that neither lowering nor the passes know how a missing operation is expanded. No PTX, no encoding
 //! and no physical register may enter.
 //!
-//! [`expand_exact`] expands divisions, remainders, reciprocals and square roots (phase 45, in SSA, since it needs
+//! [`exchanges`] (phase 5) makes lanes that reach an exchange at several places meet in a routine. [`expand_exact`]
+//! expands divisions, remainders, reciprocals and square roots (phase 45, in SSA, since it needs
 //! control flow, and after the passes that have cheaper sequences for constants). [`expand_wide`] splits 64-bit
 //! integer operations into 32-bit ones with explicit carries (phase 78), where the chip has no 64-bit ones. Slow
 //! paths of the former go to a [`routine`], or to a function of the [`library`]. [`uniform_operands`] (phase 55)
@@ -12,6 +13,9 @@
 //! bound.
 
 mod emit;
+mod exchange_places;
+mod exchange_routine;
+pub mod exchanges;
 pub mod expand_exact;
 mod expand_missing;
 pub mod expand_wide;

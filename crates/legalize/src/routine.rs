@@ -6,9 +6,11 @@
 //! are still in use; the first line of the code lists the clobbers; everything else is preserved, but for one convergence barrier. Any subset
 //! of a warp may call a routine, and those lanes leave it together: each path of the text ends with a return of its
 //! own, and a called routine goes on from all of them to one block that returns. There are no loops and no joins before
-//! that, so that the text is in SSA and can also be inlined.
+//! that, so that the text is in SSA and can also be inlined. The routines of an exchange ([`crate::exchange_routine`])
+//! are always called: lanes that call them from several places exchange with one another.
 
 use crate::emit::Emit;
+use crate::exchange_routine::Exchange;
 use crate::library::{self, LibraryFunction};
 use oriole_chip::Chip;
 use oriole_ori::{
@@ -16,6 +18,8 @@ use oriole_ori::{
     SourceKind, SymbolId, SymbolKind, SymbolRef, Value,
 };
 use oriole_sass::Op;
+use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use typed_index_collections::{TiVec, ti_vec};
 
 /// A routine.
@@ -47,11 +51,13 @@ pub enum Routine {
     RootF32Directed,
     /// f64 square root.
     RootF64,
+    /// An exchange among the lanes of a warp.
+    Exchange(Exchange),
 }
 
 impl Routine {
-    /// All of them.
-    pub const ALL: [Routine; 13] = [
+    /// Those for arithmetic.
+    pub const ARITHMETIC: [Routine; 13] = [
         Routine::DivideF32,
         Routine::DivideF32Directed,
         Routine::DivideF64,
@@ -66,6 +72,19 @@ impl Routine {
         Routine::RootF32Directed,
         Routine::RootF64,
     ];
+
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Routine> {
+        Routine::ARITHMETIC.into_iter().chain(Exchange::all().map(Routine::Exchange))
+    }
+
+    /// Whether the chip has the operations of it.
+    pub fn is_on(self, chip: Chip) -> bool {
+        match self {
+            Routine::Exchange(exchange) => exchange.is_on(chip),
+            _ => true,
+        }
+    }
 
     /// Its linker name. No PTX name contains a dot.
     pub fn name(self) -> &'static str {
@@ -83,17 +102,18 @@ impl Routine {
             Routine::RootF32 => "oriole.root_f32",
             Routine::RootF32Directed => "oriole.root_f32_directed",
             Routine::RootF64 => "oriole.root_f64",
+            Routine::Exchange(exchange) => exchange.name(),
         }
     }
 
     /// The routine of this name.
     pub fn named(name: &str) -> Option<Routine> {
-        Routine::ALL.into_iter().find(|routine| routine.name() == name)
+        Routine::all().find(|routine| routine.name() == name)
     }
 
     /// Its text.
-    pub fn text(self) -> &'static str {
-        match self {
+    pub fn text(self) -> Cow<'static, str> {
+        let text = match self {
             Routine::DivideF32 => include_str!("routines/divide_f32.ori"),
             Routine::DivideF32Directed => include_str!("routines/divide_f32_directed.ori"),
             Routine::DivideF64 => include_str!("routines/divide_f64.ori"),
@@ -107,7 +127,9 @@ impl Routine {
             Routine::RootF32 => include_str!("routines/root_f32.ori"),
             Routine::RootF32Directed => include_str!("routines/root_f32_directed.ori"),
             Routine::RootF64 => include_str!("routines/root_f64.ori"),
-        }
+            Routine::Exchange(exchange) => return exchange.text().into(),
+        };
+        text.into()
     }
 
     /// Its code, before any phase.
@@ -115,7 +137,7 @@ impl Routine {
     /// # Panics
     /// The text is broken, which a test excludes.
     pub fn code(self) -> Function {
-        oriole_ori::parse(self.text()).unwrap_or_else(|error| panic!("{}: {error}", self.name()))
+        oriole_ori::parse(&self.text()).unwrap_or_else(|error| panic!("{}: {error}", self.name()))
     }
 
     /// The code of the called routine, with the opcodes of a chip and one return.
@@ -126,7 +148,7 @@ impl Routine {
     }
 
     /// The code of the text, with the opcodes of a chip.
-    fn text_for(self, chip: Chip) -> Function {
+    pub(crate) fn text_for(self, chip: Chip) -> Function {
         let mut code = self.code();
         for id in code.block_ids() {
             for instruction in &mut code.block_mut(id).instructions {
@@ -144,7 +166,7 @@ impl Routine {
 /// The routines that a function needs, each read when it is needed first, and how they are used.
 pub(crate) struct Routines {
     chip: Chip,
-    code: [Option<Function>; Routine::ALL.len()],
+    code: FxHashMap<Routine, Function>,
     /// Called; otherwise copied to where they are needed.
     called: bool,
     /// Library functions are called instead.
@@ -153,7 +175,7 @@ pub(crate) struct Routines {
 
 impl Routines {
     pub fn new(chip: Chip, called: bool, by_library: bool) -> Routines {
-        Routines { chip, code: [const { None }; Routine::ALL.len()], called, by_library }
+        Routines { chip, code: FxHashMap::default(), called, by_library }
     }
 
     /// The library function for an instruction, if those are called.
@@ -179,7 +201,7 @@ impl Routines {
         arguments: &[&[Value]],
     ) -> Vec<Value> {
         let chip = self.chip;
-        let code = self.code[routine as usize].get_or_insert_with(|| routine.text_for(chip));
+        let code = self.code.entry(routine).or_insert_with(|| routine.text_for(chip));
         if self.called { call(emit, chip, routine, code, arguments) } else { copy(emit, code, arguments) }
     }
 }
@@ -231,7 +253,8 @@ fn join_returns(code: &mut Function) {
     code.blocks.push(Block { instructions: vec![one], ..Block::default() });
 }
 
-fn call(
+/// Calls a routine: the words of all results in order.
+pub(crate) fn call(
     emit: &mut Emit<'_, '_>,
     chip: Chip,
     routine: Routine,
@@ -259,6 +282,7 @@ fn call(
         clobbers: [clobbers.general, 0, 0, 0],
         clobbered_predicates: clobbers.predicates,
         clobbers_uniform: false,
+        exchanges: matches!(routine, Routine::Exchange(_)),
         ..CallShape::default()
     }));
     emit.b.push(draft);
@@ -346,7 +370,8 @@ mod tests {
 
     /// A line of words before the code: the text after `in: ` or `out: `, as first register and count of words.
     fn words(routine: Routine, key: &str) -> Vec<(u8, usize)> {
-        let line = routine.text().lines().find_map(|line| line.strip_prefix(key)).expect("a line of words");
+        let text = routine.text();
+        let line = text.lines().find_map(|line| line.strip_prefix(key)).expect("a line of words");
         let line = line.split(';').next().expect("a line");
         let registers = line.split(", ").filter(|part| part.starts_with('R'));
         registers
@@ -361,7 +386,7 @@ mod tests {
 
     #[test]
     fn texts_say_what_they_do() {
-        for routine in Routine::ALL {
+        for routine in Routine::all() {
             let code = routine.code();
             assert_eq!(Routine::named(routine.name()), Some(routine));
             for form in [Form::Plain, Form::Ssa] {
@@ -409,7 +434,10 @@ mod tests {
                 let branches = instruction.opcode == Opcode::Sass(Op::BRA);
                 assert!(instruction.guard.is_none() || branches, "{}", routine.name());
                 assert!(instruction.memory.is_none(), "{}", routine.name());
-                assert!(!oriole_ori::effects::is_convergent(instruction), "{}", routine.name());
+                // Those that exchange are not inlined.
+                let exchanges = matches!(routine, Routine::Exchange(_));
+                let convergent = oriole_ori::effects::is_convergent(instruction);
+                assert!(!convergent || exchanges, "{}", routine.name());
             }
             assert!(code.values.iter().all(|value| matches!(value.file, File::R | File::P)));
         }

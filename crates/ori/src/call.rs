@@ -17,6 +17,9 @@ pub struct CallShape {
     pub clobbered_predicates: u8,
     /// True if uniform registers and uniform predicates are overwritten.
     pub clobbers_uniform: bool,
+    /// True for a routine in which lanes exchange, also with lanes that call it from elsewhere: results differ between
+    /// lanes whatever the arguments are.
+    pub exchanges: bool,
     /// General registers that hold arguments, bit n for Rn. Used by the machine call, whose operands do not name
     /// them; the pseudo-instruction names them as sources.
     pub arguments: [u64; 4],

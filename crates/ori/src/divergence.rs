@@ -481,8 +481,10 @@ pub fn is_divergence_source(instruction: &Instruction) -> bool {
         }
         Opcode::Sass(op) => !effects::is_lane_wise(op),
         Opcode::Pseudo(pseudo) => {
-            // A routine computes lane by lane: its results are as uniform as its arguments. Stacks grow lane by lane.
-            matches!(pseudo, Pseudo::Call | Pseudo::Parameters | Pseudo::Undefined | Pseudo::Return)
+            // A routine computes lane by lane, unless lanes exchange in it: its results are as uniform as its arguments.
+            // Stacks grow lane by lane.
+            instruction.call.as_ref().is_some_and(|call| call.exchanges)
+                || matches!(pseudo, Pseudo::Call | Pseudo::Parameters | Pseudo::Undefined | Pseudo::Return)
                 || pseudo.moves_stack()
         }
     }

@@ -609,6 +609,7 @@ impl FunctionParser {
         cursor.expect("predicates=")?;
         let clobbered_predicates = predicates(cursor.mask()?)?;
         let clobbers_uniform = cursor.eat("uniform");
+        let exchanges = cursor.eat("exchanges");
         let mut arguments = [0; 4];
         let mut argument_predicates = 0;
         if cursor.eat("arguments=") {
@@ -625,6 +626,7 @@ impl FunctionParser {
             clobbers,
             clobbered_predicates,
             clobbers_uniform,
+            exchanges,
             arguments,
             argument_predicates,
         })

@@ -494,6 +494,9 @@ impl Display for CallText<'_> {
         if call.clobbers_uniform {
             f.write_str(" uniform")?;
         }
+        if call.exchanges {
+            f.write_str(" exchanges")?;
+        }
         if call.arguments != [0; 4] || call.argument_predicates != 0 {
             f.write_str(" arguments=")?;
             call.arguments.iter().try_for_each(|word| write!(f, "{word:x},"))?;

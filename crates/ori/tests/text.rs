@@ -223,6 +223,7 @@ fn random_instruction(dice: &mut Dice, function: &Function) -> Instruction {
             clobbers: [dice.roll(u64::MAX), 0, u64::MAX, 1],
             clobbered_predicates: dice.roll(128) as u8,
             clobbers_uniform: dice.coin(),
+            exchanges: dice.coin(),
             arguments: [0, 0, 0, if dice.coin() { 5 } else { 0 }],
             argument_predicates: u8::from(dice.coin()),
         }));

@@ -1,7 +1,7 @@
 //! The list of the 159 phases: number, name, stage, level, and what does the work. One row is one phase; the driver, the
 //! `--after` option and the documentation read it.
 
-use oriole_legalize::{expand_exact, expand_wide, uniform_operands};
+use oriole_legalize::{exchanges, expand_exact, expand_wide, uniform_operands};
 use oriole_optimize::{
     passes::back_copy, passes::branch_opt, passes::constant_addends, passes::convert_mov_phi,
     passes::expand_sync, passes::gather_slow_paths, passes::general_optimize, passes::generate_mov_phi,
@@ -205,7 +205,7 @@ pub static PHASES: [Phase; 159] = [
     row(2, "PromoteFP16", Bridged, 0, NotYet, "f16 operations that the chip lacks become f32 operations."),
     row(3, "AnalyzeControlFlow", Bridged, 0, By("the analyses that each pass asks for"), "Control-flow graph, RPO, dominators, back edges, loops."),
     row(4, "AdvancedPhaseBeforeConvUnSup", Bridged, 0, NotForCompute, "Backend hook."),
-    row(5, "ConvertUnsupportedOps", Bridged, 0, By("lowering"), "Every operation becomes one the target has, or a pseudo-operation expanded later."),
+    row(5, "ConvertUnsupportedOps", Bridged, 0, Work::Pass(&exchanges::PASS), "Lowering makes every operation one the target has, or a pseudo-operation expanded later; exchanges that lanes may reach at several places go through routines."),
     row(6, "SetControlFlowOpLastInBB", Bridged, 0, By("lowering"), "Control flow comes last in its block."),
     row(7, "AdvancedPhaseAfterConvUnSup", Bridged, 0, NotForCompute, "Backend hook."),
     row(132, "UpdateAfterConvertUnsupportedOps", Bridged, 0, By("lowering"), "Canonical form after 5."),

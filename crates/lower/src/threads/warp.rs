@@ -183,8 +183,7 @@ pub(crate) fn reduce(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     let a = cx.in_register(a);
     let operand = cx.operand(i, 0)?;
     if !cx.uniform {
-        let mask = cx.word(cx.operand(i, 2)?, Type::B32)?;
-        reduce_by_shuffles(cx, operand, a, mask, reduction)?;
+        reduce_by_shuffles(cx, operand, a, &mask, reduction)?;
         cx.end_region(behind);
         return Ok(());
     }
@@ -198,22 +197,25 @@ pub(crate) fn reduce(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
 }
 
 /// A reduction without a uniform register: each lane of the mask accumulates the values of all live lanes in
-/// sequence. Every lane has as many iterations, so that they stay converged.
+/// sequence. Every lane has as many iterations, so that they stay converged. The wait before each shuffle is dropped where no
+/// lanes reduce at another place.
 fn reduce_by_shuffles(
     cx: &mut Lower<'_>,
     d: &Operand,
     a: Source,
-    mask: Source,
+    mask: &Operand,
     reduction: LaneReduction,
 ) -> Lowered {
     let [left, total, live] = [cx.b.r(), cx.b.r(), cx.b.r()];
     cx.b.op(Op::VOTE).m(Mod::ANY).to(live).drop_result(File::P).from(Source::pt()).emit();
-    cx.b.and(left, live, mask);
+    let lanes = cx.word(mask, Type::B32)?;
+    cx.b.and(left, live, lanes);
     cx.b.mov(total, imm(reduction.identity()));
     let again = cx.b.new_block();
     cx.run_into(again);
     let [lane, other, next, bit, rest] = [cx.b.r(), cx.b.r(), cx.b.r(), cx.b.r(), cx.b.r()];
     cx.op(Op::FLO, &[Mod::U32], lane, [left.into()]);
+    barrier::warp_sync(cx, mask, false)?;
     cx.b.op(Op::SHFL)
         .m(Mod::IDX)
         .drop_result(File::P)
@@ -269,7 +271,8 @@ pub(crate) fn elect(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     let leads = p.unwrap_or_else(|| cx.b.p());
     cx.b.op(Op::ELECT).to(leads).drop_result(File::UR).from(Source::pt()).emit();
     if wanted {
-        // The lane that was elected, through a ballot, which needs no uniform register.
+        // The lane that was elected, through a ballot, which needs no uniform register. It is an exchange of its own.
+        barrier::warp_sync(cx, &mask, false)?;
         let votes = cx.b.r();
         cx.b.op(Op::VOTE).m(Mod::ANY).to(votes).drop_result(File::P).from(leads).emit();
         let d = cx.result_word(d, Type::B32)?;

@@ -93,8 +93,10 @@ fn full_occupancy(chip: Chip) -> usize {
     (limits.registers_per_sm / (limits.warps_per_sm * limits.warp_threads) / 8 * 8) as usize
 }
 
+/// A call of a routine that computes lane by lane.
 fn is_routine_call(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Pseudo(Pseudo::CallHelper)
+        && instruction.call.as_ref().is_some_and(|call| !call.exchanges)
 }
 
 /// A branch that skips the call of a routine.
