@@ -205,3 +205,8 @@ impl Kind {
         KINDS.iter().find(|row| row.kind == self).unwrap_or(&KINDS[0])
     }
 }
+
+/// A count with its noun.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}

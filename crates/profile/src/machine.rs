@@ -1,9 +1,7 @@
 //! Faults of the use of an SM and of control flow: occupancy, the grid, slow units, barriers, divergence, divisions.
 
 use crate::candidate::{Candidate, Cost, Question};
-use crate::kinds::Kind;
-use crate::profile::NextStep;
-use crate::text::counted;
+use crate::kinds::{Kind, counted};
 use oriole_chip::{Limiter, Usage};
 use oriole_latency::Unit;
 use oriole_timing::{Bound, Change, Reason, Remedy};
@@ -36,6 +34,17 @@ pub(crate) fn candidates(question: &Question) -> Vec<Candidate> {
 
 fn candidate(kind: Kind, at: Vec<u32>, cost: Cost, words: String) -> Candidate {
     Candidate { kind, at, cost, weight: f64::MAX, words }
+}
+
+/// The next step of the occupancy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NextStep {
+    /// Registers of a thread, or bytes of shared memory, to give up.
+    pub fewer: u32,
+    /// The rest.
+    pub left: u32,
+    /// Blocks of an SM then.
+    pub blocks: u32,
 }
 
 /// The next step of the occupancy.

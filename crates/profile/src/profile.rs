@@ -4,6 +4,7 @@
 use crate::candidate::{Candidate, Cost, Question};
 use crate::code::{By, Code, Place};
 use crate::kinds::Kind;
+use crate::machine::NextStep;
 use crate::{access, machine, waits};
 use oriole_chip::{Limiter, Usage};
 use oriole_timing::{Bound, Estimate, Recording, Remedy, Shape};
@@ -42,17 +43,6 @@ pub struct Row {
     pub shape: Shape,
     /// Its place in the chosen text.
     pub place: Place,
-}
-
-/// The next step of the occupancy.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NextStep {
-    /// Registers of a thread, or bytes of shared memory, to give up.
-    pub fewer: u32,
-    /// The rest.
-    pub left: u32,
-    /// Blocks of an SM then.
-    pub blocks: u32,
 }
 
 /// A profile.

@@ -2,6 +2,7 @@
 //! all that is here.
 
 use crate::code::{Code, Place};
+use crate::kinds::counted;
 use crate::profile::{Finding, Profile};
 use oriole_chip::Limiter;
 use oriole_latency::Unit;
@@ -83,11 +84,6 @@ pub(crate) fn hint(bound: Bound) -> &'static str {
         Bound::Atomics => "bound by atomic operations: only fewer of them make it faster",
         Bound::Latency => "bound by latency: waits are spread over many instructions",
     }
-}
-
-/// A count with its noun.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 fn header(text: &mut String, profile: &Profile, name: &str) {

@@ -5,37 +5,14 @@ use crate::grid::Grid;
 use crate::memory::Traffic;
 use crate::reason::{Line, REASONS};
 use crate::recorder::Totals;
-use crate::recording::Recording;
 use crate::replay::{Busy, Replay};
 use oriole_chip::{Limiter, Limits, Usage};
-use oriole_cubin::Cubin;
 use oriole_cubin::read::Kernel;
 use oriole_latency::Unit;
 use oriole_simulate::Launch;
 
 /// Share of the time for which a part must be busy to be called the bound.
 pub(crate) const BOUND: f64 = 0.6;
-
-/// The question.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Options {
-    /// Blocks of the grid whose time is wanted, if not those of the launch: blocks like those follow each other.
-    pub blocks: Option<u64>,
-    /// No data is in L2 when the kernel begins. Otherwise all of it is, if it fits.
-    pub cold: bool,
-    /// Run only the blocks that are replayed. What blocks do to each other is lost.
-    pub sample: bool,
-    /// Warp instructions of blocks that are replayed; no further block is taken when they are used up.
-    pub room: u64,
-    /// SMs that are replayed side by side, where the grid has as many blocks and no clusters.
-    pub sms: u64,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { blocks: None, cold: false, sample: false, room: 1_000_000, sms: 4 }
-    }
-}
 
 /// The limit of the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -134,14 +111,6 @@ pub(crate) fn usage(kernel: &Kernel, limits: &Limits, launch: &Launch) -> Usage 
     let shared = fixed.saturating_add(u64::from(launch.dynamic_shared));
     let shared = u32::try_from(shared).unwrap_or(u32::MAX);
     Usage { registers: kernel.registers, shared, threads: launch.block.iter().product() }
-}
-
-/// The time of a launch.
-///
-/// # Errors
-/// The chip is not known, or the launch fails.
-pub fn estimate(cubin: &Cubin, launch: &Launch, options: &Options) -> Result<Estimate, Error> {
-    Ok(Recording::new(cubin, launch, options)?.estimate())
 }
 
 /// The time of all blocks of an SM, from that of the replayed ones. Those that follow take as long as the replayed ones

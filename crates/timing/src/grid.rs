@@ -1,7 +1,7 @@
 //! The grid of a launch on the SMs of a chip: how many have work, which blocks are replayed, and on which SM. No time may
 //! enter.
 
-use crate::estimate::Options;
+use crate::options::Options;
 use crate::replay::Start;
 use oriole_simulate::Launch;
 use std::collections::{HashMap, VecDeque};

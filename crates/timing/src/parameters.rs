@@ -3,9 +3,6 @@
 //! Facts of a chip that other stages also have (latencies of fixed-latency results, issue intervals, limits of an SM) are in
 //! `latency` and `chip` and do not enter here.
 
-use crate::tables;
-use oriole_chip::Chip;
-
 /// Where a number comes from.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Origin {
@@ -104,12 +101,6 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// The parameters of a chip; those of a stand-in for one that is not known.
-    pub fn of(chip: Chip) -> Option<&'static Parameters> {
-        let number = chip.stand_in().unwrap_or(chip).number();
-        tables::ALL.iter().find(|row| row.chips.contains(&number))
-    }
-
     /// Bytes of device memory in a cycle.
     pub fn dram_rate(&self) -> f64 {
         self.dram.value * 1000.0 * self.dram_share.value / self.clock.value

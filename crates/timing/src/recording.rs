@@ -1,11 +1,10 @@
 //! A launch that has run once, and is replayed as often as there are questions: as it was, or with changes. Facts of the
 //! run for findings are read here too; no finding may enter.
 
-use crate::estimate::{
-    BOUND, Bound, Error, Estimate, Options, extrapolated, footprint, shared_weight, shares, usage,
-};
+use crate::estimate::{BOUND, Bound, Error, Estimate, extrapolated, footprint, shared_weight, shares, usage};
 use crate::grid::{Grid, clusters, starts};
 use crate::memory::Chip;
+use crate::options::Options;
 use crate::parameters::Parameters;
 use crate::program::Step;
 use crate::recorder::{Recorder, Totals, Trace};
@@ -222,4 +221,12 @@ pub struct Imbalance {
     pub most: f64,
     /// Those of the average warp.
     pub average: f64,
+}
+
+/// The time of a launch.
+///
+/// # Errors
+/// The chip is not known, or the launch fails.
+pub fn estimate(cubin: &Cubin, launch: &Launch, options: &Options) -> Result<Estimate, Error> {
+    Ok(Recording::new(cubin, launch, options)?.estimate())
 }

@@ -3,7 +3,6 @@
 //! The analysis looks at copies and at sums of addresses only, in any order of execution, and follows direct calls. It
 //! repeats until nothing changes; each round is linear, and the rounds are bounded.
 
-use crate::usage::is_pointer_space;
 use oriole_hir::{
     Address, AddressBase, Body, Instruction, Operand, RegisterId, Statement, VariableId, VariableKind,
     raw_index,
@@ -301,4 +300,9 @@ impl<'a> Flow<'a> {
 /// Whether an instruction computes 64 bits.
 fn is_wide(instruction: &Instruction) -> bool {
     instruction.types.last().is_some_and(|ty| ty.bits() == 64 && *ty != Type::F64)
+}
+
+/// Whether an access in this space goes to memory that a pointer of a launch may name.
+pub fn is_pointer_space(space: Option<Space>) -> bool {
+    matches!(space, None | Some(Space::Global | Space::Generic))
 }

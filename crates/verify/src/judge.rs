@@ -6,12 +6,10 @@
 use crate::compare::{self, Image, Place, changed, differences};
 use crate::coverage::{CodeWatch, Coverage};
 use crate::data::{self, Kind};
-use crate::observe::PtxWatch;
 use crate::places::simulated;
-use crate::report::{Difference, Report, Verdict, What};
-use crate::shrink;
+use crate::report::What;
+use crate::subject::Subject;
 use crate::usage::Usage;
-use crate::{Options, Subject};
 use oriole_interp::{Choices, Launch};
 use oriole_simulate::{Fault, run_observed};
 
@@ -28,7 +26,7 @@ const CLOSE: f64 = 16.0;
 /// The same for those of which nothing is said then.
 const NEARLY: f64 = 4096.0;
 /// Most elements that are looked at where results may differ.
-const MOST_ELEMENTS: usize = 1 << 20;
+pub const MOST_ELEMENTS: usize = 1 << 20;
 
 /// A run of the code.
 pub struct CodeRun {
@@ -234,75 +232,4 @@ fn is_near(allowed: &[&Image], found: &Image, place: Place) -> bool {
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let slack = (high - low) * WIDENING;
     (low - slack..=high + slack).contains(&found)
-}
-
-/// Judges a launch and adds that to a report.
-pub fn add(subject: Subject, launch: &Launch, usage: &Usage, options: &Options, report: &mut Report) {
-    let run = code(subject, launch, usage, options.step_limit);
-    let (judgement, bytes) = judge(subject, launch, usage, &run);
-    match judgement {
-        Judgement::Same(loose) => {
-            report.launches += 1;
-            report.bytes += bytes;
-            report.loose += u32::from(loose);
-            report.coverage.add(run.coverage);
-        }
-        Judgement::Undecided(reason) => report.reasons.push(reason),
-        Judgement::Different(what) => {
-            let (launch, what) = shrink::shrink(subject, launch.clone(), what, usage, options);
-            report.coverage.add(run.coverage);
-            report.verdict = Verdict::Different(Box::new(explained(subject, launch, what, usage, options)));
-        }
-    }
-}
-
-/// A difference with its places in the PTX and in the code.
-fn explained(subject: Subject, launch: Launch, what: What, usage: &Usage, options: &Options) -> Difference {
-    let mut difference = Difference { what, ptx: None, code: None, launch };
-    let launch = &difference.launch;
-    let mut ptx = PtxWatch::default();
-    let outcome = oriole_interp::run_observed(subject.program, launch, &mut ptx);
-    let mut watch = CodeWatch { keeps: true, ..CodeWatch::default() };
-    let ran =
-        run_observed(subject.cubin, &simulated(subject.program, launch, options.step_limit), &mut watch);
-    let chip = crate::chip_of(subject.cubin);
-    if !matches!(difference.what, What::Memory(_)) {
-        let error = ran.error.as_ref();
-        let pc = error.and_then(|error| error.pc).or(ran.hazards.first().map(|hazard| hazard.pc));
-        let index =
-            watch.steps.iter().position(|step| step.as_ref().is_some_and(|step| Some(step.address) == pc));
-        difference.code = index.and_then(|index| watch.text(chip, index as u32));
-        return difference;
-    }
-    let after = outcome.buffers.into_iter().flatten().collect();
-    let base = compare::image(subject.program, launch, usage, after, outcome.extra, outcome.variables);
-    let found = compare::image(subject.program, launch, usage, ran.buffers, ran.extra, ran.variables);
-    let places = differences(&base, &found, MOST_ELEMENTS);
-    // The element whose last store is the first in the order of the program.
-    let address = |place: &Place| base[place.piece].address.map(|start| start + place.offset as u64);
-    let mut last: std::collections::BTreeMap<u64, (usize, usize)> = Default::default();
-    for place in &places {
-        if let Some(address) = address(place) {
-            last.insert(address, (usize::MAX, place.width));
-        }
-    }
-    for (number, (_, address, bytes)) in ptx.stores.iter().enumerate() {
-        let end = address + *bytes as u64;
-        for (_, of) in last.range_mut(address.saturating_sub(7)..end) {
-            of.0 = number;
-        }
-    }
-    let first = last.iter().min_by_key(|(address, (number, _))| (*number, **address));
-    let Some((&at, &(number, width))) = first else { return difference };
-    let place = places.iter().find(|place| address(place) == Some(at)).copied();
-    if let Some(place) = place {
-        difference.what = What::Memory(compare::element(&base, &found, place));
-    }
-    difference.ptx = ptx.stores.get(number).map(|(site, ..)| site.clone());
-    let covers = |store: &&crate::coverage::CodeStore| {
-        store.address < at + width as u64 && at < store.address + u64::from(store.bytes)
-    };
-    let store = watch.stores.iter().rfind(covers);
-    difference.code = store.and_then(|store| watch.text(chip, store.index));
-    difference
 }

@@ -14,42 +14,18 @@ mod judge;
 mod observe;
 mod places;
 mod report;
+mod settle;
 mod shrink;
 mod source;
+mod subject;
 mod usage;
 
-use oriole_cubin::Cubin;
 use oriole_interp::{Launch, Program};
 
 pub use coverage::Coverage;
 pub use report::{Difference, Element, Report, Site, Verdict, What};
 pub use source::Source;
-
-/// Limits of a verification.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Options {
-    /// Launches that are made for a kernel.
-    pub seeds: u32,
-    /// Most thread instructions of a launch in the interpreter.
-    pub budget: u64,
-    /// Most warp instructions of a launch in the simulator.
-    pub step_limit: u64,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { seeds: 4, budget: 3_000_000, step_limit: 2_000_000 }
-    }
-}
-
-/// A program, and the code that is to do the same.
-#[derive(Clone, Copy)]
-pub struct Subject<'a> {
-    /// The PTX.
-    pub program: &'a Program,
-    /// The code.
-    pub cubin: &'a Cubin,
-}
+pub use subject::{Options, Subject, chip_of};
 
 /// The names of the kernels of a program, in order.
 pub fn entries(program: &Program) -> impl Iterator<Item = &str> {
@@ -66,7 +42,7 @@ pub fn verify(subject: Subject, entry: &str, options: &Options) -> Report {
     let mut reasons = Vec::new();
     for seed in 0..options.seeds {
         match infer::launch(subject.program, entry, &usage, seed, options.budget) {
-            Ok(launch) => judge::add(subject, &launch, &usage, options, &mut report),
+            Ok(launch) => settle::add(subject, &launch, &usage, options, &mut report),
             Err(reason) => reasons.push(reason),
         }
         if matches!(report.verdict, Verdict::Different(_)) {
@@ -81,15 +57,10 @@ pub fn verify_on(subject: Subject, entry: &str, launches: &[Launch], options: &O
     let mut report = Report::new(entry);
     let usage = usage::Usage::of(subject.program, entry).unwrap_or_default();
     for launch in launches {
-        judge::add(subject, launch, &usage, options, &mut report);
+        settle::add(subject, launch, &usage, options, &mut report);
         if matches!(report.verdict, Verdict::Different(_)) {
             return report;
         }
     }
     report.settled(None)
-}
-
-/// The chip of a cubin.
-pub fn chip_of(cubin: &Cubin) -> Option<oriole_chip::Chip> {
-    format!("sm_{}{}", cubin.sm, if cubin.accelerated { "a" } else { "" }).parse().ok()
 }

@@ -4,8 +4,8 @@ use crate::data::{self, Wildness};
 use crate::judge::{Judgement, code, judge};
 use crate::places::buffer_mut;
 use crate::report::What;
+use crate::subject::{Options, Subject};
 use crate::usage::Usage;
-use crate::{Options, Subject};
 use oriole_interp::{Arg, Launch};
 
 /// Most launches that are tried.

@@ -1,16 +1,11 @@
 //! How a kernel uses its parameters: which are pointers, which numbers, and the meaning of what pointers lead to.
 
 use crate::data::Kind;
-use crate::flow::{Flow, Origin, Set, members};
+use crate::flow::{Flow, Origin, Set, is_pointer_space, members};
 use oriole_hir::{AddressBase, Body, Immediate, Instruction, Operand, Statement};
 use oriole_interp::Program;
 use oriole_ptx::{Opcode, Space, SpecialRegister, Type, Word};
 use std::collections::BTreeSet;
-
-/// Whether an access in this space goes to memory that a pointer of a launch may name.
-pub fn is_pointer_space(space: Option<Space>) -> bool {
-    matches!(space, None | Some(Space::Global | Space::Generic))
-}
 
 /// A value that comes from a launch.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -13,6 +13,7 @@
 use crate::analyses::definitions::Definitions;
 use crate::analyses::value_facts::{Evaluation, ValueFacts};
 use crate::passes::live_dead::Removed;
+use crate::rewriting::replacement;
 use crate::rewriting::view::View;
 use crate::{
     analyses::warp_group, passes::live_dead, rewriting::address_fold, rewriting::algebra,
@@ -250,7 +251,7 @@ fn known_result(
     if !oriole_ori::effects::is_pure(i) {
         return false;
     }
-    let Some(index) = algebra::sole_destination(i) else { return false };
+    let Some(index) = replacement::sole_destination(i) else { return false };
     let Some(&word) = known.get(index) else { return false };
     let destination = i.destinations[index].clone();
     let [value] = destination.values.as_slice() else { return false };

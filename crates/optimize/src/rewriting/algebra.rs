@@ -10,6 +10,7 @@ use crate::analyses::value_facts::{fixed_input, is_signed_single, uses_input};
 use crate::rewriting::float_bounds;
 use crate::rewriting::fold::lookup;
 use crate::rewriting::halves;
+use crate::rewriting::replacement::{become_copy, become_op, sole_destination};
 use crate::rewriting::view::View;
 use oriole_ori::{File, Instruction, Opcode, Pseudo, Source, SourceKind, Value, is_legal};
 use oriole_sass::info::SourceType;
@@ -49,53 +50,6 @@ pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
         },
     };
     changed
-}
-
-/// The only result that is not dropped, if there is just one.
-pub fn sole_destination(i: &Instruction) -> Option<usize> {
-    let mut found = None;
-    for (index, destination) in i.destinations.iter().enumerate() {
-        if !destination.values.is_empty() && found.replace(index).is_some() {
-            return None;
-        }
-    }
-    found.filter(|&index| i.destinations[index].fixed.is_none())
-}
-
-/// Replaces the operation; the only result, the guard and the old value stay.
-fn become_op(i: &mut Instruction, opcode: impl Into<Opcode>, mods: Mods, sources: &[Source]) -> bool {
-    let Some(index) = sole_destination(i) else { return false };
-    let destination = i.destinations[index].clone();
-    i.destinations.clear();
-    i.destinations.push(destination);
-    i.opcode = opcode.into();
-    i.mods = mods;
-    i.sources.clear();
-    i.sources.extend(sources.iter().cloned());
-    i.contract = false;
-    true
-}
-
-/// Makes the instruction a copy of a source without signs.
-pub(super) fn become_copy(i: &mut Instruction, source: Source) -> bool {
-    let Some(index) = sole_destination(i) else { return false };
-    if i.destinations[index].values.len() != 1 || source.fixed.is_some() {
-        return false;
-    }
-    let bare = !source.negate && !source.absolute && source.suffixes.is_empty();
-    let file = i.destinations[index].file;
-    match (&source.kind, file) {
-        (SourceKind::Values(_) | SourceKind::Zero(_), File::R) if bare && !source.invert => {
-            become_op(i, Pseudo::Copy, Mods::none(), &[source])
-        }
-        (SourceKind::Imm(_) | SourceKind::Const { .. }, File::R) if bare && !source.invert => {
-            become_op(i, Op::MOV, Mods::none(), &[source])
-        }
-        (SourceKind::Values(_) | SourceKind::True(_), File::P) if bare => {
-            become_op(i, Pseudo::Copy, Mods::none(), &[source])
-        }
-        _ => false,
-    }
 }
 
 /// A move between general registers is a copy.

@@ -6,7 +6,7 @@
 //! A bound says that a value is at least that number, or NaN. Only bounds from zero up are kept. Rounding is monotonic,
 //! so the bound of a sum is the rounded sum of bounds. A subnormal bound counts as zero, because inputs may be flushed.
 
-use crate::rewriting::algebra;
+use crate::rewriting::replacement;
 use crate::rewriting::view::View;
 use oriole_ori::{File, Instruction, Opcode, Pseudo, Source, SourceKind, Value};
 use oriole_sass::{Mod, Op};
@@ -30,7 +30,7 @@ fn settled_comparison(view: &View<'_>, i: &mut Instruction) -> bool {
     let Some(limit) = number(view, limit).filter(|_| neutral && i.mods.iter().all(is_of_comparison)) else {
         return false;
     };
-    if i.guard.is_some() || algebra::sole_destination(i) != Some(0) || limit.is_nan() {
+    if i.guard.is_some() || replacement::sole_destination(i) != Some(0) || limit.is_nan() {
         return false;
     }
     // NaN makes these true and those false, as a value above the limit does.
@@ -44,7 +44,7 @@ fn settled_comparison(view: &View<'_>, i: &mut Instruction) -> bool {
     let Some(least) = least(view, x, DEPTH) else { return false };
     // Flushed operands are compared as zero.
     let is_known = if above_alone { least > limit.max(f32::MIN_POSITIVE) } else { least >= limit };
-    is_known && algebra::become_copy(i, if holds { Source::pt() } else { Source::not_pt() })
+    is_known && replacement::become_copy(i, if holds { Source::pt() } else { Source::not_pt() })
 }
 
 fn is_of_comparison(name: Mod) -> bool {

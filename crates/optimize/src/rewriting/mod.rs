@@ -12,6 +12,7 @@ pub mod join_phis;
 pub(crate) mod loop_copies;
 pub mod operand_fold;
 pub mod product_halves;
+pub mod replacement;
 pub(crate) mod uniform_addresses;
 pub mod uniform_copies;
 pub(crate) mod uniform_numbers;

@@ -4,6 +4,7 @@
 //! No algorithm may enter.
 
 use crate::parameters::{Number, Parameters};
+use oriole_chip::Chip;
 
 const fn p(value: f64) -> Number {
     Number::published(value)
@@ -256,3 +257,11 @@ pub(crate) const ALL: &[Parameters] = &[
     BLACKWELL_SMALL,
     SPARK,
 ];
+
+impl Parameters {
+    /// The parameters of a chip; those of a stand-in for one that is not known.
+    pub fn of(chip: Chip) -> Option<&'static Parameters> {
+        let number = chip.stand_in().unwrap_or(chip).number();
+        ALL.iter().find(|row| row.chips.contains(&number))
+    }
+}
