@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Layers from left to right: a crate may depend only on crates of layers to its left. Stage crates of one layer never
 /// depend on each other.
 const LAYERS: &[&[&str]] = &[
-    &["query-macro", "chip", "diagnostics", "options", "store", "debug-info", "memory-functions"],
+    &["query-macro", "chip", "diagnostics", "options", "store", "debug-info", "fatbin", "memory-functions"],
     &["syntax", "sass", "machine-model"],
     &["ptx", "latency", "ori", "ptxas", "reduce"],
     &["hir", "cubin"],
