@@ -9,6 +9,7 @@ mod elf;
 pub mod image;
 pub mod layout;
 mod notes;
+mod outline;
 pub mod read;
 pub mod relocation;
 mod rules;
@@ -22,6 +23,7 @@ pub use image::{
     TextRelocation, Tool, Undefined, UndefinedKind, Variable,
 };
 pub use oriole_chip::texture::OpaqueKind;
+pub use outline::{Outline, outline};
 pub use read::{Cubin, ReadError, read};
 pub use relocation::RelocationKind;
 pub use rules::{Rules, rules};

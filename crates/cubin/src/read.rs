@@ -11,6 +11,7 @@ use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, Sym};
 use oriole_chip::Chip;
 use oriole_chip::texture::OpaqueKind;
 use oriole_sass::{InstructionWord, words_of_bytes};
+use rustc_hash::FxHashMap;
 
 /// A parsed cubin.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -206,19 +207,57 @@ pub fn read(data: &[u8]) -> Result<Cubin, ReadError> {
         cubin.info = decode(section)?;
     }
     let (mut kernels, mut functions) = (Vec::new(), Vec::new());
-    for index in 0..cubin.symbols.len() {
-        let symbol = &cubin.symbols[index];
+    let index = Index::of(&cubin);
+    for number in 0..cubin.symbols.len() {
+        let symbol = &cubin.symbols[number];
         if symbol.kind != STT_FUNC || symbol.section == 0 {
             continue;
         }
         if symbol.other & STO_ENTRY != 0 {
-            kernels.push(read_kernel(&cubin, index)?);
+            kernels.push(read_kernel(&cubin, &index, number)?);
         } else if cubin.sections[symbol.section].name.strip_prefix(".text.") == Some(&symbol.name) {
-            functions.push(read_kernel(&cubin, index)?);
+            functions.push(read_kernel(&cubin, &index, number)?);
         }
     }
     (cubin.kernels, cubin.functions) = (kernels, functions);
     Ok(cubin)
+}
+
+/// Where things of a cubin are, for files with thousands of kernels.
+struct Index<'a> {
+    /// The first section of each name.
+    sections: FxHashMap<&'a str, &'a Section>,
+    /// Functions by section, in the order of the symbols.
+    functions: FxHashMap<usize, Vec<usize>>,
+    /// Values of the module's attributes, by code and symbol: the first of each.
+    values: FxHashMap<(u8, usize), u32>,
+}
+
+impl<'a> Index<'a> {
+    fn of(cubin: &'a Cubin) -> Index<'a> {
+        let mut sections = FxHashMap::default();
+        for section in &cubin.sections {
+            sections.entry(section.name.as_str()).or_insert(section);
+        }
+        let mut functions: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        for (number, symbol) in cubin.symbols.iter().enumerate() {
+            if symbol.kind == STT_FUNC {
+                functions.entry(symbol.section).or_default().push(number);
+            }
+        }
+        let mut values = FxHashMap::default();
+        for row in &cubin.info {
+            if let [owner, value] = row.to_words()[..] {
+                values.entry((row.code, owner as usize)).or_insert(value);
+            }
+        }
+        Index { sections, functions, values }
+    }
+
+    /// The section of a kernel with this start of its name.
+    fn of_kernel(&self, start: &str, kernel: &str) -> Option<&'a Section> {
+        self.sections.get(format!("{start}{kernel}").as_str()).copied()
+    }
 }
 
 fn read_sections(header: &FileHeader64<LittleEndian>, data: &[u8]) -> Result<Vec<Section>, ReadError> {
@@ -356,21 +395,13 @@ impl Cubin {
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
-
-    /// The value for a symbol in the module's attributes with this code.
-    fn module_value(&self, code: u8, symbol: usize) -> Option<u32> {
-        self.info.iter().filter(|row| row.code == code).find_map(|row| match row.to_words()[..] {
-            [owner, value] if owner as usize == symbol => Some(value),
-            _ => None,
-        })
-    }
 }
 
 fn three(row: &Attribute) -> Option<[u32; 3]> {
     row.to_words().try_into().ok()
 }
 
-fn read_kernel(cubin: &Cubin, symbol: usize) -> Result<Kernel, ReadError> {
+fn read_kernel(cubin: &Cubin, index: &Index<'_>, symbol: usize) -> Result<Kernel, ReadError> {
     let own = &cubin.symbols[symbol];
     let name = own.name.clone();
     let text = &cubin.sections[own.section];
@@ -378,14 +409,11 @@ fn read_kernel(cubin: &Cubin, symbol: usize) -> Result<Kernel, ReadError> {
     let shape = chip.ok_or_else(|| malformed(format!("there is no chip sm_{}", cubin.sm)))?.words();
     let code =
         words_of_bytes(shape, &text.data).ok_or_else(|| malformed(format!("size of '{}'", text.name)))?;
-    let mut functions: Vec<usize> = (0..cubin.symbols.len())
-        .filter(|&index| {
-            let other = &cubin.symbols[index];
-            index != symbol && other.kind == STT_FUNC && other.section == own.section
-        })
-        .collect();
-    functions.sort_by_key(|&index| cubin.symbols[index].value);
-    let info = match cubin.section(&format!(".nv.info.{name}")) {
+    let others = index.functions.get(&own.section).into_iter().flatten().copied();
+    let mut functions: Vec<usize> = others.filter(|&other| other != symbol).collect();
+    functions.sort_by_key(|&number| cubin.symbols[number].value);
+    let value = |code: u8| index.values.get(&(code, symbol)).copied();
+    let info = match index.of_kernel(".nv.info.", &name) {
         Some(section) => decode(section)?,
         None => Vec::new(),
     };
@@ -394,19 +422,19 @@ fn read_kernel(cubin: &Cubin, symbol: usize) -> Result<Kernel, ReadError> {
         text: own.section,
         code,
         functions,
-        registers: cubin.module_value(code::REGCOUNT, symbol).unwrap_or(text.info >> 24),
-        frame_size: cubin.module_value(code::FRAME_SIZE, symbol).unwrap_or(0),
+        registers: value(code::REGCOUNT).unwrap_or(text.info >> 24),
+        frame_size: value(code::FRAME_SIZE).unwrap_or(0),
         // With recursion the depth is unknown.
-        stack_size: cubin.module_value(code::MIN_STACK_SIZE, symbol).filter(|&size| size != u32::MAX),
+        stack_size: value(code::MIN_STACK_SIZE).filter(|&size| size != u32::MAX),
         // In older files; newer ones have an attribute.
         barriers: (text.flags >> SHF_CUDA_V7_BARRIERS_SHIFT & 0x7f) as u8,
-        shared_size: cubin.section(&format!(".nv.shared.{name}")).map_or(0, |section| section.size),
+        shared_size: index.of_kernel(".nv.shared.", &name).map_or(0, |section| section.size),
         parameters: Vec::new(),
         opaque_parameters: Vec::new(),
         parameter_base: 0,
         parameter_size: 0,
-        constant2: cubin
-            .section(&format!(".nv.constant2.{name}"))
+        constant2: index
+            .of_kernel(".nv.constant2.", &name)
             .map_or(Vec::new(), |section| section.data.clone()),
         bound: Bound::None,
         cluster_size: None,
