@@ -29,7 +29,7 @@ pub use comparison_text::{comparison_json, comparison_text};
 pub use compiled::{Compiled, Function};
 pub use flow_graph::dot;
 pub use latencies::{latencies, stand_in_warning};
-pub use lines::{LinesError, SourceLines};
+pub use lines::{LinesError, PtxLine, PtxLines, SourceLines};
 pub use ori_graph::ori_dot;
 pub use page::page;
 pub use phases::{Layout, OptionalPhase, PhaseView, difference, optional_phases, phase_list, write_changes};
