@@ -3,6 +3,7 @@
 //! It is here so that the files of commands take arguments from one place, and none of them from another command. Nothing is done
 //! here.
 
+mod binaries;
 mod search;
 mod shared;
 
@@ -12,6 +13,7 @@ use oriole_chip::Chip;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub use binaries::{Extract, Images, Which};
 pub use search::{Bisect, Reduce};
 pub use shared::{CacheArguments, Target, Tuning};
 
@@ -99,7 +101,11 @@ pub enum Command {
     Profile(Profile),
     /// Compare the code of two cubins, or of PTX compiled in two ways.
     Diff(Diff),
-    /// Disassemble a cubin.
+    /// List the device code in a file: a cubin, fatbin, host object, library, program, archive, or a folder of them.
+    Images(Images),
+    /// Write the device code in a file to files of its own.
+    Extract(Extract),
+    /// Disassemble a cubin, or the device code in any file.
     Dis(Dis),
     /// Assemble the output of `dis` to instruction words.
     Asm(Asm),
@@ -131,8 +137,11 @@ pub enum Command {
 /// `oriole compile`
 #[derive(Args, Debug)]
 pub struct Compile {
-    /// PTX file; `-` is standard input.
+    /// PTX file, or a file with PTX in it; `-` is standard input.
     pub input: PathBuf,
+    /// Image of a file that holds several.
+    #[command(flatten)]
+    pub which: Which,
     /// Output file; `-` is standard output [default: the input's name with `.cubin`].
     #[arg(short, long)]
     pub output: Option<PathBuf>,
@@ -216,8 +225,11 @@ pub struct WatchLine {
 /// `oriole check`
 #[derive(Args, Debug)]
 pub struct Check {
-    /// PTX file; `-` is standard input.
+    /// PTX file, or a file with PTX in it; `-` is standard input.
     pub input: PathBuf,
+    /// Image of a file that holds several.
+    #[command(flatten)]
+    pub which: Which,
     /// Chip to check for [default: the file's `.target`].
     #[arg(long)]
     pub arch: Option<String>,
@@ -281,9 +293,12 @@ pub struct Time {
     /// Target and options of the compile.
     #[command(flatten)]
     pub target: Target,
-    /// Take this cubin instead of compiling the PTX.
+    /// Take this cubin, or that in this file, instead of compiling the PTX.
     #[arg(long)]
     pub cubin: Option<PathBuf>,
+    /// Image of a file that holds several.
+    #[command(flatten)]
+    pub which: Which,
     /// Also estimate the code of this cubin, and print the ratio.
     #[arg(long, value_name = "CUBIN")]
     pub against: Option<PathBuf>,
@@ -322,11 +337,17 @@ Exit status:
 #[derive(Args, Debug)]
 #[command(after_help = VERIFY_EXAMPLES)]
 pub struct Verify {
-    /// PTX file; `-` is standard input.
+    /// PTX file, or a file with PTX in it; `-` is standard input.
     pub input: PathBuf,
-    /// Verify this cubin instead of compiling the PTX.
+    /// Verify this cubin, or that in this file, instead of compiling the PTX.
     #[arg(long)]
     pub cubin: Option<PathBuf>,
+    /// Image of the file with PTX.
+    #[command(flatten)]
+    pub which: Which,
+    /// Image of the file with the cubin.
+    #[arg(long, value_name = "N|NAME", requires = "cubin")]
+    pub cubin_image: Option<String>,
     /// Only this kernel, by its symbol or its source name (`foo`, `foo<int>`, `space::foo`); repeatable.
     #[arg(long = "entry", value_name = "NAME")]
     pub entries: Vec<String>,
@@ -353,8 +374,11 @@ pub struct Verify {
 /// `oriole view`
 #[derive(Args, Debug)]
 pub struct View {
-    /// PTX file; `-` is standard input.
+    /// PTX file, or a file with PTX in it; `-` is standard input.
     pub input: PathBuf,
+    /// Image of a file that holds several.
+    #[command(flatten)]
+    pub which: Which,
     /// Output file; `-` is standard output [default: the input's name with `.html`].
     #[arg(short, long)]
     pub output: Option<PathBuf>,
@@ -396,8 +420,11 @@ pub enum PlacesBy {
     wrong usage."
 )]
 pub struct Profile {
-    /// PTX file or cubin; or a launch record that names its PTX.
+    /// PTX file or cubin, or a file with one in it; or a launch record that names its PTX.
     pub input: PathBuf,
+    /// Image of a file that holds several.
+    #[command(flatten)]
+    pub which: Which,
     /// Launch records: one JSON object, or one per line; those of other PTX files must name kernels of this one.
     pub launches: Option<PathBuf>,
     /// Target and options of the compile.
@@ -436,8 +463,14 @@ pub struct Profile {
 #[derive(Args, Debug)]
 #[command(after_help = DIFF_EXAMPLES)]
 pub struct Diff {
-    /// Cubin or PTX file; `-` is standard input.
+    /// Cubin or PTX file, or a file with one in it; `-` is standard input.
     pub first: PathBuf,
+    /// Image of files that hold several.
+    #[command(flatten)]
+    pub which: Which,
+    /// Image of the second file, or the second one of the first [default: that of --image].
+    #[arg(long, value_name = "N|NAME")]
+    pub second_image: Option<String>,
     /// Cubin or PTX file to compare with [default: the first one, compiled with the options after `--`].
     pub second: Option<PathBuf>,
     /// Target and options of PTX files. PTX compared with a cubin is compiled for the cubin's chip unless `--arch` is given.
@@ -475,8 +508,18 @@ pub struct Diff {
 /// `oriole dis`
 #[derive(Args, Debug)]
 pub struct Dis {
-    /// Cubin file.
+    /// Cubin, or a file with machine code in it: a fatbin, host object, library, program, archive, or a folder of cubins;
+    /// `-` is standard input.
     pub cubin: PathBuf,
+    /// Only code for this chip, exactly.
+    #[arg(long, value_name = "CHIP")]
+    pub arch: Option<String>,
+    /// Image of a file that holds several.
+    #[command(flatten)]
+    pub which: Which,
+    /// Only this kernel or function, by its symbol or its source name (`foo`, `foo<int>`, `space::foo`); repeatable.
+    #[arg(long = "entry", value_name = "NAME")]
+    pub entries: Vec<String>,
     /// Print one JSON object per instruction.
     #[arg(long, conflicts_with = "summary")]
     pub json: bool,
@@ -484,7 +527,8 @@ pub struct Dis {
     /// (also weighted by ten to the power of the loop depth), local loads and stores.
     #[arg(long)]
     pub summary: bool,
-    /// Print source lines from the cubin's line table; for inlined code, those of the innermost function.
+    /// Print lines of the source and of the PTX from the cubin's line tables; for inlined code, source lines of the innermost
+    /// function.
     #[arg(long, conflicts_with = "summary")]
     pub lines: bool,
     /// Print control-flow graphs as DOT, with the code in the blocks.
@@ -569,8 +613,14 @@ pub struct Latency {
 /// `oriole lint`
 #[derive(Args, Debug)]
 pub struct Lint {
-    /// Cubin file.
+    /// Cubin, or a file with machine code in it; `-` is standard input.
     pub cubin: PathBuf,
+    /// Only code for this chip, exactly.
+    #[arg(long, value_name = "CHIP")]
+    pub arch: Option<String>,
+    /// Image of a file that holds several.
+    #[command(flatten)]
+    pub which: Which,
     /// Print one JSON object per diagnostic.
     #[arg(long)]
     pub json: bool,

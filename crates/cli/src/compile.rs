@@ -2,6 +2,7 @@
 
 use crate::arguments::{Check, Compile, MessageFormat};
 use crate::cache;
+use crate::files::device::{self, Asked};
 use crate::files::input;
 use crate::files::output::Output;
 use crate::hazards;
@@ -45,9 +46,14 @@ pub fn compile(arguments: &Compile) -> Outcome {
         Some(path) => Output::new(path, &arguments.input),
         None => Output::beside(&arguments.input),
     };
-    let (output, text) = match output.and_then(|output| Ok((output, input::text(&arguments.input)?))) {
-        Ok(opened) => opened,
+    let output = match output {
+        Ok(output) => output,
         Err(message) => return failed(message),
+    };
+    let asked = Asked::of(&arguments.target.arch, &arguments.which.image);
+    let text = match device::text(&arguments.input, asked) {
+        Ok(text) => text,
+        Err(error) => return error.report(),
     };
     // A report needs results that a compile would drop otherwise.
     let keep = arguments.verbose || arguments.json;
@@ -102,9 +108,9 @@ pub fn jobs(asked: Option<usize>, session: &Opened) -> usize {
 
 /// Runs `oriole check`.
 pub fn check(arguments: &Check) -> Outcome {
-    let text = match input::text(&arguments.input) {
+    let text = match device::text(&arguments.input, Asked::of(&arguments.arch, &arguments.which.image)) {
         Ok(text) => text,
-        Err(message) => return failed(message),
+        Err(error) => return error.report(),
     };
     let chip = match arguments.arch.as_deref().map(Chip::choose_any).transpose() {
         Ok(chip) => chip,
@@ -186,9 +192,10 @@ fn parse_only(arguments: &Compile, number: &str) -> Outcome {
         Ok(chip) => chip,
         Err(error) => return misused(ArgumentError::from(error)),
     };
-    let text = match input::text(&arguments.input) {
+    let text = match device::text(&arguments.input, Asked::of(&arguments.target.arch, &arguments.which.image))
+    {
         Ok(text) => text,
-        Err(message) => return failed(message),
+        Err(error) => return error.report(),
     };
     let session = Opened::looking(&text, Some(chip), &Options::default());
     let diagnostics = session.diagnostics_for_chip();

@@ -3,6 +3,7 @@
 
 use crate::arguments::{Diff, Target};
 use crate::compile::jobs;
+use crate::files::device::{self, Asked, DeviceError};
 use crate::files::input;
 use crate::files::output::Output;
 use crate::names::{self, UnclearName};
@@ -31,8 +32,17 @@ struct Others {
 /// A file to compare, by its contents.
 #[derive(Clone)]
 enum Given {
-    Cubin(Code),
+    Cubin(Cubin),
     Ptx(String),
+}
+
+/// Machine code.
+#[derive(Clone)]
+struct Cubin {
+    label: String,
+    code: Code,
+    /// Whether it is one image of a file that may hold several.
+    is_chosen: bool,
 }
 
 /// Runs `oriole diff`.
@@ -69,7 +79,7 @@ fn output(arguments: &Diff) -> Result<Option<Output>, Outcome> {
 }
 
 fn compared(arguments: &Diff) -> Result<Comparison, Outcome> {
-    if arguments.second.is_none() && arguments.others.is_none() {
+    if arguments.second.is_none() && arguments.others.is_none() && arguments.second_image.is_none() {
         let message = "compare with what? Name a second file, or options for the same one behind `--`";
         return Err(misused(message));
     }
@@ -84,10 +94,21 @@ fn compared(arguments: &Diff) -> Result<Comparison, Outcome> {
         None => first.clone(),
     };
     let paths = paths(arguments);
-    let given = read(paths[0])?;
-    let given = [given.clone(), if arguments.second.is_some() { read(paths[1])? } else { given }];
+    let image = arguments.which.image.as_deref();
+    let given = read(paths[0], first, image, &arguments.kernels)?;
+    // Of a file with several images two may be compared.
+    let again = arguments.second.is_some() || matches!(&given, Given::Cubin(one) if one.is_chosen);
+    let other = arguments.second_image.as_deref().or(image);
+    let other = if again { read(paths[1], &second, other, &arguments.kernels)? } else { given.clone() };
+    let given = [given, other];
+    // The chip of a file with several images is a choice among them.
+    let tuned =
+        |target: &Target, chosen: bool| target.tuning != plain.tuning || target.arch.is_some() && !chosen;
     let asked = match &given {
-        [Given::Cubin(_), Given::Cubin(_)] => *first != plain || second != plain,
+        [Given::Cubin(one), Given::Cubin(other)] => {
+            let chosen = one.is_chosen || other.is_chosen;
+            tuned(first, chosen) || tuned(&second, chosen)
+        }
         [_, Given::Cubin(_)] => arguments.others.is_some(),
         _ => false,
     };
@@ -95,7 +116,7 @@ fn compared(arguments: &Diff) -> Result<Comparison, Outcome> {
         return Err(misused("a cubin is compiled already: there is nothing that options could change"));
     }
     let chip = |of: &Given| match of {
-        Given::Cubin(code) => Some(code.chip),
+        Given::Cubin(cubin) => Some(cubin.code.chip),
         Given::Ptx(_) => None,
     };
     let beside = [chip(&given[1]), chip(&given[0])];
@@ -145,14 +166,14 @@ fn said(error: &clap::Error) -> String {
     format!("behind `--`: {}", message.strip_prefix("error: ").unwrap_or(message))
 }
 
-fn read(path: &Path) -> Result<Given, Outcome> {
-    let bytes = input::bytes(path).map_err(failed)?;
-    if bytes.starts_with(b"\x7fELF") {
-        let code =
-            Code::read(&bytes).map_err(|message| failed(format!("{}: {message}", input::shown(path))))?;
-        return Ok(Given::Cubin(code));
-    }
-    input::as_text(path, bytes).map(Given::Ptx).map_err(failed)
+fn read(path: &Path, target: &Target, image: Option<&str>, kernels: &[String]) -> Result<Given, Outcome> {
+    let asked = Asked { chip: target.arch.as_deref(), image, kernels, strict: false };
+    let image = match device::either(path, asked).map_err(DeviceError::report)? {
+        device::Given::Text(text) => return Ok(Given::Ptx(text)),
+        device::Given::Cubin(image) => image,
+    };
+    let code = Code::read(&image.bytes).map_err(|message| failed(format!("{}: {message}", image.label)))?;
+    Ok(Given::Cubin(Cubin { label: image.label, code, is_chosen: image.number.is_some() }))
 }
 
 /// A file as one side of the comparison, compiled if it is PTX: for the chip of its options, else for that of the other cubin.
@@ -165,7 +186,7 @@ fn side(
 ) -> Result<Side, Outcome> {
     let shown = input::shown(path);
     let text = match given {
-        Given::Cubin(code) => return Ok(Side { label: shown, code, spills: BTreeMap::new() }),
+        Given::Cubin(Cubin { label, code, .. }) => return Ok(Side { label, code, spills: BTreeMap::new() }),
         Given::Ptx(text) => text,
     };
     let (chip, options) = options(target).map_err(misused)?;

@@ -2,6 +2,7 @@
 //! cubin. The facts about a function come from the query graph, as everywhere.
 
 use crate::arguments::{Isel, Latency, Lint, Ori, Target};
+use crate::files::device::{self, Amount, Asked, Wanted};
 use crate::files::input;
 use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
@@ -41,9 +42,10 @@ fn functions(
         Ok(read) => read,
         Err(message) => return misused(message),
     };
-    let text = match input::text(path) {
+    let asked = Asked { chip: target.arch.as_deref(), ..Asked::default() };
+    let text = match device::text(path, asked) {
         Ok(text) => text,
-        Err(message) => return failed(message),
+        Err(error) => return error.report(),
     };
     let session = Opened::looking(&text, chip, &options);
     let name = input::shown(path);
@@ -155,12 +157,25 @@ pub fn latency(arguments: &Latency) -> Outcome {
 fn latencies_of_code(arguments: &Latency) -> Outcome {
     let mut counts = BTreeMap::new();
     for path in &arguments.of {
-        let cubin = match crate::dis::read_cubin(path) {
-            Ok((cubin, _)) => cubin,
-            Err(message) => return failed(message),
-        };
-        for (pair, count) in oriole_simulate::pairs(&cubin) {
-            *counts.entry(pair).or_insert(0) += count;
+        let mut broken = false;
+        let given = device::each(path, Wanted::Cubin, Amount::Any, Asked::default(), |image| {
+            match image.map_err(Into::into).and_then(|image| crate::dis::cubin_of(&image)) {
+                Ok((cubin, _)) => {
+                    for (pair, count) in oriole_simulate::pairs(&cubin) {
+                        *counts.entry(pair).or_insert(0) += count;
+                    }
+                }
+                Err(message) => {
+                    failed(message);
+                    broken = true;
+                }
+            }
+        });
+        if let Err(error) = given {
+            return error.report();
+        }
+        if broken {
+            return Outcome::Failed;
         }
     }
     let mut pairs: Vec<(_, u64)> = counts.into_iter().collect();
@@ -183,23 +198,39 @@ fn latencies_of_code(arguments: &Latency) -> Outcome {
 
 /// Runs `oriole lint`.
 pub fn lint(arguments: &Lint) -> Outcome {
-    let (cubin, _) = match crate::dis::read_cubin(&arguments.cubin) {
-        Ok(read) => read,
-        Err(message) => return failed(message),
-    };
-    let hazards = oriole_simulate::lint(&cubin);
+    let asked = Asked { strict: true, ..Asked::of(&arguments.arch, &arguments.which.image) };
     let mut text = String::new();
-    for hazard in &hazards {
-        if arguments.json {
-            let value = serde_json::json!({ "kernel": hazard.kernel, "pc": hazard.pc, "other": hazard.other, "message": hazard.to_string() });
-            let _ = writeln!(text, "{value}");
-        } else {
-            let _ = writeln!(text, "{}", names::explained(&hazard.to_string()));
+    let (mut count, mut broken) = (0, false);
+    let given = device::each(&arguments.cubin, Wanted::Cubin, Amount::OfOneChip, asked, |image| {
+        let number = image.as_ref().ok().and_then(|image| image.number);
+        let cubin = match image.map_err(Into::into).and_then(|image| crate::dis::cubin_of(&image)) {
+            Ok((cubin, _)) => cubin,
+            Err(message) => {
+                failed(message);
+                broken = true;
+                return;
+            }
+        };
+        for hazard in &oriole_simulate::lint(&cubin) {
+            count += 1;
+            if arguments.json {
+                let mut value = serde_json::json!({ "kernel": hazard.kernel, "pc": hazard.pc, "other": hazard.other, "message": hazard.to_string() });
+                if let Some(number) = number {
+                    value["image"] = number.into();
+                }
+                let _ = writeln!(text, "{value}");
+            } else {
+                let of = number.map_or(String::new(), |number| format!("#{number}: "));
+                let _ = writeln!(text, "{of}{}", names::explained(&hazard.to_string()));
+            }
         }
+    });
+    if let Err(error) = given {
+        return error.report();
     }
     if !arguments.json {
-        let _ = writeln!(text, "{} hazards", hazards.len());
+        let _ = writeln!(text, "{count} hazards");
     }
     print(&text);
-    if hazards.is_empty() { Outcome::Right } else { Outcome::Failed }
+    if count == 0 && !broken { Outcome::Right } else { Outcome::Failed }
 }

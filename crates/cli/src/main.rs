@@ -8,6 +8,7 @@ mod diff;
 mod dis;
 mod files;
 mod hazards;
+mod images;
 mod inspect;
 mod launch;
 mod lists;
@@ -73,6 +74,8 @@ fn main() -> ExitCode {
         Command::View(arguments) => view::view(arguments),
         Command::Profile(arguments) => profile::profile(arguments),
         Command::Diff(arguments) => diff::diff(arguments),
+        Command::Images(arguments) => images::images(arguments),
+        Command::Extract(arguments) => images::extract(arguments),
         Command::Dis(arguments) => dis::dis(arguments),
         Command::Asm(arguments) => dis::asm(arguments),
         Command::Ori(arguments) => inspect::ori(arguments),

@@ -28,6 +28,11 @@ pub fn shown(name: &str) -> String {
     if are_demangled() { demangle::with_source(name) } else { name.to_owned() }
 }
 
+/// Whether a name on the command line means one of these functions, or several.
+pub fn is_any(names: &[&str], asked: &str) -> bool {
+    !matches!(demangle::meant(names, asked), Err(Unclear::Unknown))
+}
+
 /// Which of these functions, or kernels, a name on the command line means.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ mod code;
 mod record;
 
 use crate::arguments::{PlacesBy, Profile};
-use crate::files::input;
+use crate::files::device::{self, Asked, Wanted};
 use crate::files::output::Output;
 use crate::launch::{self, Launch};
 use crate::names;
@@ -27,11 +27,11 @@ pub fn profile(arguments: &Profile) -> Outcome {
         Ok(read) => read,
         Err(message) => return misused(message),
     };
-    let target = code::Compile { chip, options };
-    let read = input::bytes(&arguments.input).map_err(|error| error.to_string());
-    let first = match read.and_then(|bytes| Source::of(&arguments.input, bytes)) {
+    let target = code::Compile { chip, options, arch: arguments.target.arch.clone() };
+    let asked = Asked { image: arguments.which.image.as_deref(), ..target.asked() };
+    let first = match Source::of(&arguments.input, asked) {
         Ok(source) => source,
-        Err(message) => return failed(message),
+        Err(error) => return error.report(),
     };
     let (path, source) = match (&arguments.launches, first) {
         (None, Source::Records) => (&arguments.input, None),
@@ -67,8 +67,9 @@ pub fn profile(arguments: &Profile) -> Outcome {
             (_, Some(ptx)) => target.compiled_or(&file, &ptx.text, arguments.cubin.as_deref()),
             (_, None) => match &arguments.cubin {
                 Some(path) => {
-                    let bytes = input::bytes(path).map_err(|error| error.to_string());
-                    bytes.and_then(|bytes| target.read(path, &bytes))
+                    let image = device::image(path, Wanted::Cubin, target.asked());
+                    let image = image.map_err(|error| error.to_string());
+                    image.and_then(|image| target.read(path, &image.bytes))
                 }
                 None => Err("the launch gives no PTX, and there is no PTX file and no cubin".to_owned()),
             },

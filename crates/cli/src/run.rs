@@ -3,6 +3,7 @@
 use crate::arguments::{Machine, Run};
 use crate::compile::CompileError;
 use crate::dis::DisError;
+use crate::files::device::Asked;
 use crate::hazards::{self, HazardError};
 use crate::launch::{self, Launch, Value};
 use crate::names;
@@ -343,7 +344,7 @@ impl Runner<'_> {
         if let Some(done) = self.cubins.get(path) {
             return done.clone();
         }
-        let read = crate::dis::read_cubin(path).map(|(cubin, _)| Arc::new(cubin));
+        let read = crate::dis::read_cubin(path, Asked::default()).map(|(cubin, _)| Arc::new(cubin));
         let done = read.map_err(|error| Arc::new(error.into()));
         self.cubins.insert(path.to_owned(), done.clone());
         done

@@ -1,6 +1,7 @@
 //! `oriole time`: an estimate of the time that launches take on a GPU, for our code, for a cubin, or for both.
 
 use crate::arguments::Time;
+use crate::files::device::Asked;
 use crate::launch::{self, Launch};
 use crate::names;
 use crate::outcome::{Outcome, failed, misused};
@@ -47,7 +48,10 @@ impl Codes<'_> {
 
     fn read(&mut self, path: &Path) -> Result<Rc<Cubin>, String> {
         let read = || {
-            crate::dis::read_cubin(path).map(|(cubin, _)| Rc::new(cubin)).map_err(|error| error.to_string())
+            let asked = Asked::of(&self.arguments.target.arch, &self.arguments.which.image);
+            crate::dis::read_cubin(path, asked)
+                .map(|(cubin, _)| Rc::new(cubin))
+                .map_err(|error| error.to_string())
         };
         self.known.entry(path.to_owned()).or_insert_with(read).clone()
     }

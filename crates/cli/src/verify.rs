@@ -4,6 +4,7 @@
 //! be compared.
 
 use crate::arguments::Verify;
+use crate::files::device::{self, Asked};
 use crate::files::input;
 use crate::files::output::Output;
 use crate::launch::{self, Launch, Value, encode};
@@ -31,9 +32,11 @@ pub fn verify(arguments: &Verify) -> Outcome {
         (Err(message), _) => return failed(message),
         (_, Err(message)) => return misused(message),
     };
-    let text = match input::text(&arguments.input) {
+    let asked =
+        Asked { kernels: &arguments.entries, ..Asked::of(&arguments.target.arch, &arguments.which.image) };
+    let text = match device::text(&arguments.input, asked) {
         Ok(text) => text,
-        Err(message) => return failed(message),
+        Err(error) => return error.report(),
     };
     let shown = input::shown(&arguments.input);
     let source = match Source::of(&text) {
@@ -45,7 +48,10 @@ pub fn verify(arguments: &Verify) -> Outcome {
         Err(message) => return misused(message),
     };
     let made = match &arguments.cubin {
-        Some(path) => crate::dis::read_cubin(path).map(|(cubin, _)| cubin).map_err(|error| error.to_string()),
+        Some(path) => {
+            let asked = Asked { image: arguments.cubin_image.as_deref(), ..asked };
+            crate::dis::read_cubin(path, asked).map(|(cubin, _)| cubin).map_err(|error| error.to_string())
+        }
         None => compiled(Path::new(&*shown), &text, chip, &options),
     };
     let cubin = match made {

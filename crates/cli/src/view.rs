@@ -1,6 +1,7 @@
 //! `oriole view`: a page about a file, for a browser. Its contents are `oriole-explore`'s.
 
 use crate::arguments::{Target, View};
+use crate::files::device::{self, Asked};
 use crate::files::input;
 use crate::files::output::Output;
 use crate::names;
@@ -25,9 +26,15 @@ pub fn view(arguments: &View) -> Outcome {
         }
         None => Output::new(&arguments.input.with_extension("html"), &arguments.input),
     };
-    let (output, text) = match output.and_then(|output| Ok((output, input::text(&arguments.input)?))) {
-        Ok(opened) => opened,
+    let output = match output {
+        Ok(output) => output,
         Err(message) => return failed(message),
+    };
+    let asked =
+        Asked { kernels: &arguments.kernels, ..Asked::of(&arguments.target.arch, &arguments.which.image) };
+    let text = match device::text(&arguments.input, asked) {
+        Ok(text) => text,
+        Err(error) => return error.report(),
     };
     let gathered = match gathered(arguments, &text, chip, options) {
         Ok(gathered) => gathered,

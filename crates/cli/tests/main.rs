@@ -2,6 +2,7 @@
 //! comparisons with the tools of the platform where they are there. One program, so that it is linked once.
 
 mod bad_input;
+mod binaries;
 mod bisect;
 mod changed;
 mod check;
@@ -36,3 +37,5 @@ mod verify;
 mod view;
 mod watch;
 mod worse_controls;
+#[path = "../../fatbin/tests/writer/mod.rs"]
+mod writer;

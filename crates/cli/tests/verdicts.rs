@@ -453,11 +453,12 @@ fn output_that_is_lost_is_a_failure() {
     assert_eq!(told(folder.path(), &source, COMPILE).status, Some(0));
     let [ptx, cubin] = ["a.ptx", "a.cubin"].map(|name| text(&folder.path().join(name)));
     let record = text(&data("kernels").join("reduce_tree_i32.json"));
-    let commands: [&[&str]; 11] = [
+    let commands: [&[&str]; 12] = [
         &["time", &record],
         &["verify", &ptx],
         &["profile", &record],
         &["dis", &cubin],
+        &["images", &cubin],
         &["dis", "--json", &cubin],
         &["explain"],
         &["list", "knobs"],

@@ -22,6 +22,8 @@ pub enum Family {
     Support,
     /// A bound on size or nesting.
     Limit,
+    /// The file is not one that holds what a command needs.
+    File,
     /// The compiler itself.
     Internal,
 }
@@ -218,6 +220,15 @@ codes! {
         "The kernel's parameters are larger than the chip and the PTX version allow.";
     TooMuchConstantMemory = "limit::constant-memory", Limit, Error,
         "The module's `.const` variables are larger than the 64 KiB of a constant bank.";
+
+    NoDeviceCode = "file::no-device-code", File, Error,
+        "The file holds no device code, or none of the kind that the command needs. Cubins, PTX, fatbins, host objects, shared libraries, programs, archives of objects and folders such as Triton's cache are read. Host code that loads its kernels at run time, or has them in another library, holds none. `oriole images FILE` lists what a file holds.";
+    SeveralImages = "file::several-images", File, Error,
+        "The file holds several images that the command could take. Choose one: by its chip with `--arch`, or by its number or a part of its name with `--image`. `oriole images FILE` lists the images with their numbers.";
+    NoSuchImage = "file::no-such-image", File, Error,
+        "No image of the file is the one that was asked for with `--arch`, `--image` or the name of a kernel. A chip must be that of the image, letter included: code for sm_90 is not code for sm_90a. `oriole images FILE --kernels` lists all images with their kernels.";
+    DamagedFile = "file::damaged", File, Error,
+        "A part of the file cannot be read: it is cut off, a size in it is wrong, or its compressed bytes are broken or unpack to more than is allowed. Images before and after such a place are read. Compare the file with its original, for example with its checksum.";
 
     InternalError = "oriole::internal-error", Internal, Error,
         "The compiler contradicted itself. This is a bug in Oriole, not in the program; please report it with the PTX file. No output was written.";

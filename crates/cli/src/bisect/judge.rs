@@ -1,6 +1,7 @@
 //! Whether a launch is right with some options: compiled, simulated, and compared.
 
 use crate::arguments::Bisect;
+use crate::files::device::Asked;
 use crate::launch::{Expectation, Launch};
 use crate::run::{Result as Ran, interpret, simulated};
 use oriole_chip::Chip;
@@ -23,7 +24,8 @@ impl Judge<'_> {
     pub fn new(mut launch: Launch, chip: Option<Chip>, arguments: &Bisect) -> Result<Judge<'_>, String> {
         let reference = match &arguments.cubin {
             Some(path) => {
-                let cubin = crate::dis::read_cubin(path).map_err(|error| error.to_string())?.0;
+                let cubin =
+                    crate::dis::read_cubin(path, Asked::default()).map_err(|error| error.to_string())?.0;
                 let ran = simulate(&cubin, &launch, arguments.step_limit);
                 launch.expect.clear();
                 Some(("the other cubin", ran))

@@ -25,6 +25,11 @@ pub fn is_regular(path: &Path) -> bool {
     path.metadata().is_ok_and(|facts| facts.is_file())
 }
 
+/// Whether a file has more bytes than are read whole.
+pub fn is_too_large(path: &Path) -> bool {
+    path.metadata().is_ok_and(|facts| facts.is_file() && facts.len() > LARGEST)
+}
+
 /// The bytes of an input.
 ///
 /// # Errors

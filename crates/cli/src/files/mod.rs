@@ -1,5 +1,7 @@
 //! The file system as commands meet it: inputs that end, outputs that are whole, and which file is which.
 
+pub mod binary;
+pub mod device;
 mod error;
 pub mod input;
 pub mod output;

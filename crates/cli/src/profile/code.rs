@@ -1,5 +1,6 @@
 //! The code that is profiled, with all that is known of it: compiled here, or read from a cubin. No time is known here.
 
+use crate::files::device::{self, Asked, DeviceError, Given, Wanted};
 use crate::files::input;
 use oriole_chip::Chip;
 use oriole_cubin::Cubin;
@@ -25,16 +26,17 @@ pub enum Source {
 }
 
 impl Source {
-    /// The kind of a file, by how it begins.
+    /// A file, or the image in it that was asked for, by how it begins.
     ///
     /// # Errors
-    /// It is none of these, and no text.
-    pub fn of(path: &Path, bytes: Vec<u8>) -> Result<Source, String> {
-        let start = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-        Ok(match start {
-            _ if bytes.starts_with(b"\x7fELF") => Source::Cubin(bytes),
-            Some(b'{') if path.extension().is_none_or(|extension| extension != "ptx") => Source::Records,
-            _ => Source::Text(input::as_text(path, bytes).map_err(|error| error.to_string())?),
+    /// It cannot be read, is none of these, or has not one such image.
+    pub fn of(path: &Path, asked: Asked<'_>) -> Result<Source, DeviceError> {
+        Ok(match device::either(path, asked)? {
+            Given::Cubin(image) => Source::Cubin(image.bytes),
+            Given::Text(text) => match text.trim_ascii_start().starts_with('{') {
+                true if path.extension().is_none_or(|extension| extension != "ptx") => Source::Records,
+                _ => Source::Text(text),
+            },
         })
     }
 }
@@ -45,6 +47,8 @@ pub struct Compile {
     pub chip: Option<Chip>,
     /// The options.
     pub options: Options,
+    /// The chip as it was asked for, which chooses among the images of a file.
+    pub arch: Option<String>,
 }
 
 /// Code that was read or compiled.
@@ -71,6 +75,11 @@ impl Image {
 }
 
 impl Compile {
+    /// Which image of a file with a cubin.
+    pub fn asked(&self) -> Asked<'_> {
+        Asked { chip: self.arch.as_deref(), ..Asked::default() }
+    }
+
     /// The code of a cubin.
     ///
     /// # Errors
@@ -109,8 +118,8 @@ impl Compile {
     pub fn compiled_or(&self, path: &Path, text: &str, cubin: Option<&Path>) -> Result<Image, String> {
         match cubin {
             Some(cubin) => {
-                let bytes = input::bytes(cubin).map_err(|error| error.to_string())?;
-                self.read(cubin, &bytes)
+                let image = device::image(cubin, Wanted::Cubin, self.asked());
+                self.read(cubin, &image.map_err(|error| error.to_string())?.bytes)
             }
             None => self.compiled(path, text),
         }
