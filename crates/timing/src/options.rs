@@ -1,4 +1,4 @@
-//! What is asked of a launch: its grid, the state of L2, the effort. No time may enter.
+//! Questions about a launch: its grid, the state of L2, the effort. No time may enter.
 
 /// The question.
 #[derive(Clone, Copy, PartialEq, Debug)]
