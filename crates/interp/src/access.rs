@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 use crate::context::LaneContext;
 use crate::launch::Fault;
 use crate::memory::{Place, misaligned, word};
+use crate::observer::Event;
 use crate::step::{AtomicOperation, Destination, Location, Source};
 use crate::value::Operation;
 use crate::value::float::Mode;
@@ -40,8 +41,14 @@ pub fn store(
     let address = at.address(location);
     let values: SmallVec<[u64; 4]> = sources.iter().map(|source| at.read(*source)).collect();
     let target = at.used(location.place, address, bytes * values.len(), true)?;
+    let mut changed = false;
     for (chunk, value) in target.chunks_exact_mut(bytes).zip(values) {
-        chunk.copy_from_slice(&value.to_le_bytes()[..bytes]);
+        let new = &value.to_le_bytes()[..bytes];
+        changed |= chunk != new;
+        chunk.copy_from_slice(new);
+    }
+    if at.machine.followed && !changed {
+        at.machine.tell(&Event::Unchanged);
     }
     Ok(())
 }

@@ -8,7 +8,8 @@ use crate::lane::{Entered, Lane};
 use crate::launch::{Fault, FaultKind};
 use crate::machine::Machine;
 use crate::memory::word;
-use crate::step::{Action, Argument, CallResult, Formal};
+use crate::observer::{Event, MemorySpace, MemoryUse, Use};
+use crate::step::{Action, Argument, CallResult, Formal, FunctionCode};
 
 /// Bytes of a passed value.
 type Passed = SmallVec<[u8; 16]>;
@@ -76,7 +77,35 @@ pub fn enter(at: &mut LaneContext, callee: usize, arguments: &[Argument]) -> Res
         }
     }
     lane.pc = start;
+    if at.machine.followed {
+        show_frame(at, function, function.frame_bytes + open.next_multiple_of(16));
+    }
     Ok(())
+}
+
+/// Shows the observer the frame of a callee, and that its parameters are there.
+fn show_frame(at: &mut LaneContext, function: &FunctionCode, bytes: u32) {
+    let thread = at.thread_number();
+    let start = at.lane.frame_range(0, 0).start as u64;
+    at.machine.tell(&Event::NewFrame { thread, start, bytes });
+    for formal in &function.parameters {
+        let (offset, bytes) = match formal {
+            Formal::Frame(offset, size) => (*offset, *size),
+            Formal::Open(offset) => (*offset, bytes.saturating_sub(*offset)),
+            Formal::Register(..) => continue,
+        };
+        let used = MemoryUse {
+            thread,
+            space: MemorySpace::Local,
+            owner: thread.block,
+            address: start + u64::from(offset),
+            bytes,
+            kind: Use::Write,
+            of_object: false,
+            pc: at.machine.pc,
+        };
+        at.machine.tell(&Event::Uses(&used));
+    }
 }
 
 /// Leaves a function and passes its results to the caller.

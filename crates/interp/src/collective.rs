@@ -43,6 +43,11 @@ pub fn evaluate(operation: CollectiveOperation, lane: u32, mask: u32, operands: 
     }
 }
 
+/// The lane from which a lane with these operands gets the value of a shuffle.
+pub fn shuffled_lane(shuffle: Shuffle, lane: u32, operands: &[u64; 3]) -> u32 {
+    source_lane(shuffle, lane, operands[1] as u32, operands[2] as u32).0
+}
+
 fn cut(value: u64, bits: u32) -> u64 {
     value & (u64::MAX >> (64 - bits))
 }

@@ -106,7 +106,18 @@ impl LaneContext<'_, '_> {
         if self.machine.observer.is_some() && write {
             self.machine.show(self.block, self.lane, (found, offset), length);
         }
-        let bytes = match found {
+        // An access outside of memory is a fault and no use.
+        if self.machine.followed && self.bytes_at((found, offset), length, write).is_some() {
+            self.machine.show_use(self.block, self.lane, (found, offset), length, write);
+        }
+        let bytes = self.bytes_at((found, offset), length, write);
+        bytes.ok_or_else(|| out_of_bounds(found, address, length, write))
+    }
+
+    /// The bytes at an address of a space; `None` outside of memory.
+    #[inline]
+    fn bytes_at(&mut self, (found, offset): (Place, u64), length: usize, write: bool) -> Option<&mut [u8]> {
+        match found {
             Place::Shared => {
                 let (rank, offset) = shared_address(offset, self.block.rank);
                 let end = offset.saturating_add(length as u64).min(u64::from(u32::MAX)) as u32;
@@ -125,8 +136,7 @@ impl LaneContext<'_, '_> {
                 let segment = self.machine.memory.segment(found, offset);
                 segment.and_then(|(segment, offset)| span(segment, offset, length))
             }
-        };
-        bytes.ok_or_else(|| out_of_bounds(found, address, length, write))
+        }
     }
 
     /// The value of `length` bytes at a generic address.

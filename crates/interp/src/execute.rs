@@ -11,6 +11,7 @@ use crate::lane::State;
 use crate::launch::{Fault, FaultKind};
 use crate::mbarrier;
 use crate::memory::{Place, function_at, in_block, shared_address, word};
+use crate::observer::Event;
 use crate::step::{Action, CallTarget, Location};
 use crate::tensor_memory;
 use crate::texture;
@@ -90,6 +91,11 @@ pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
             at.machine.events += 1;
             at.lane.cluster_arrivals += 1;
             at.machine.watch.arrive_at_cluster();
+            if at.machine.followed {
+                let (thread, cluster) = (at.thread_number(), at.machine.cluster_number(at.block));
+                let (phase, pc) = (at.lane.cluster_arrivals, at.machine.pc);
+                at.machine.tell(&Event::ArrivesAtCluster { thread, cluster, phase, pc });
+            }
         }
         Action::RandomConversion(step) => {
             let numbers: SmallVec<[u64; 4]> = step.numbers.iter().map(|number| at.read(*number)).collect();
@@ -134,7 +140,13 @@ pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
         Action::NotSupported(text) => {
             return Err(Fault::new(FaultKind::NotSupported, format!("not supported: {text}")));
         }
-        Action::Order(order) => at.machine.watch.order(*order),
+        Action::Order(order) => {
+            at.machine.watch.order(*order);
+            if at.machine.followed && at.machine.code.steps[at.machine.pc as usize].semantics.fences {
+                let (thread, pc) = (at.thread_number(), at.machine.pc);
+                at.machine.tell(&Event::Fences { thread, pc });
+            }
+        }
         Action::Nothing => {}
         Action::Collective { .. }
         | Action::Matrix(_)

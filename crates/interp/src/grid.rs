@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::barrier::{Barrier, reduction};
 use crate::decode::{self, Decoded, Kept};
+use crate::events;
 use crate::lane::{Lane, State, members};
 use crate::launch::{Fault, FaultKind, Launch, Outcome};
-use crate::machine::{BlockState, Machine, first_block};
+use crate::machine::{BlockState, Machine, block_number, first_block};
 use crate::memory::Memory;
-use crate::observer::Observer;
+use crate::observer::{Event, Observer};
 use crate::program::Program;
 use crate::step::Action;
 use crate::texture::Objects;
@@ -40,7 +41,7 @@ struct Block {
 }
 
 impl Block {
-    fn new(decoded: &Decoded, launch: &Launch, index: [u32; 3], rank: u32) -> Block {
+    fn new(decoded: &Decoded, launch: &Launch, index: [u32; 3], rank: u32, followed: bool) -> Block {
         let (shape, fill) = (launch.block, launch.choices.fill);
         let entry = &decoded.code.functions[decoded.entry as usize];
         let threads = shape.iter().product::<u32>();
@@ -48,7 +49,11 @@ impl Block {
             .map(|thread| {
                 let place = [thread % shape[0], thread / shape[0] % shape[1], thread / shape[0] / shape[1]];
                 let size = (entry.registers, entry.frame_bytes);
-                Lane::new(entry.start.unwrap_or(0), place, size, fill)
+                let mut lane = Lane::new(entry.start.unwrap_or(0), place, size, fill);
+                if followed {
+                    lane.follow_registers();
+                }
+                lane
             })
             .collect();
         let warps: Vec<Warp> = lanes
@@ -57,7 +62,8 @@ impl Block {
             .map(|(index, lanes)| Warp::new(index as u32, lanes.to_vec()))
             .collect();
         let barrier = Barrier { arrived: vec![0; warps.len()], ..Barrier::default() };
-        let state = BlockState { index, rank, barriers: vec![barrier; BARRIERS] };
+        let number = block_number(launch.grid, index);
+        let state = BlockState { index, number, rank, barriers: vec![barrier; BARRIERS] };
         Block { state, warps }
     }
 
@@ -113,6 +119,9 @@ impl Block {
             }
             any = true;
             machine.watch.met(self.state.rank, id);
+            if machine.followed {
+                events::block_meets(machine, self.state.number, barrier, &self.warps, id);
+            }
             for warp in &mut self.warps {
                 for lane in members(warp.lanes_where(|lane| lane.state == State::Barrier(id as u32))) {
                     let pc = warp.lanes[lane].pc as usize;
@@ -176,13 +185,13 @@ struct Cluster {
 
 impl Cluster {
     /// The cluster with this index in the grid.
-    fn new(decoded: &Decoded, launch: &Launch, shape: [u32; 3], number: u64) -> Cluster {
+    fn new(decoded: &Decoded, launch: &Launch, shape: [u32; 3], number: u64, followed: bool) -> Cluster {
         let first = first_block(launch.grid, shape, number);
         let blocks: Vec<Block> = (0..shape.iter().product::<u32>())
             .map(|rank| {
                 let inner = [rank % shape[0], rank / shape[0] % shape[1], rank / shape[0] / shape[1]];
                 let index = std::array::from_fn(|axis| first[axis] + inner[axis]);
-                Block::new(decoded, launch, index, rank)
+                Block::new(decoded, launch, index, rank, followed)
             })
             .collect();
         let shared = vec![vec![launch.choices.fill; decoded.shared_bytes as usize]; blocks.len()];
@@ -218,6 +227,9 @@ impl Cluster {
             }
             progress |= self.meet(machine);
             if self.blocks.iter().all(Block::has_ended) {
+                for block in &self.blocks {
+                    machine.tell(&Event::Ends(block.state.number));
+                }
                 return self.check_columns(machine).map(|()| Turn::Ended);
             }
             // Threads that only poll mbarriers make no visible progress.
@@ -253,14 +265,25 @@ impl Cluster {
             return false;
         }
         machine.cluster_meetings = next;
-        for warp in self.blocks.iter_mut().flat_map(|block| &mut block.warps) {
-            members(warp.lanes_where(|lane| lane.state == State::Cluster))
-                .for_each(|lane| warp.release(lane));
+        for block in &mut self.blocks {
+            for warp in &mut block.warps {
+                for lane in members(warp.lanes_where(|lane| lane.state == State::Cluster)) {
+                    warp.show_cluster_wait(machine, &block.state, lane);
+                    warp.release(lane);
+                }
+            }
         }
         true
     }
 
-    fn deadlock(&self, machine: &Machine) -> Fault {
+    fn deadlock(&self, machine: &mut Machine) -> Fault {
+        if machine.followed {
+            let mut waiting = Vec::new();
+            for block in &self.blocks {
+                events::add_waiting(&block.state, &block.warps, &mut waiting);
+            }
+            machine.tell(&Event::Stuck(&waiting));
+        }
         let stuck = self.blocks.iter().find(|block| !block.has_ended()).unwrap_or(&self.blocks[0]);
         stuck.deadlock(machine)
     }
@@ -299,7 +322,8 @@ fn run_with(program: &Program, launch: &Launch, observer: Option<&mut dyn Observ
     if blocks == 0 || blocks > u128::from(u32::MAX) {
         return failed(Fault::new(FaultKind::BadLaunch, format!("a grid cannot have {blocks} blocks")));
     }
-    let mut decoded = match decode::decode(program, &launch.entry, launch.shared_bytes) {
+    let followed = observer.as_ref().is_some_and(|observer| observer.follows());
+    let mut decoded = match decode::decode_for(program, &launch.entry, launch.shared_bytes, followed) {
         Ok(decoded) => decoded,
         Err(fault) => return failed(fault),
     };
@@ -347,11 +371,20 @@ fn run_with(program: &Program, launch: &Launch, observer: Option<&mut dyn Observ
             Some(observer) => Some(observer),
             None => None,
         },
+        followed,
+        on_object: false,
         pc: 0,
         shared_touched: 0,
     };
     let extra: Vec<u64> = launch.extra.iter().map(|bytes| machine.memory.add_region(bytes.clone())).collect();
+    if followed {
+        let setting = events::setting(&decoded, launch, &mut machine.memory, &addresses, &extra);
+        machine.tell(&Event::Begins(&setting));
+    }
     let error = run_clusters(&decoded, launch, blocks as u64, &mut machine).err();
+    if let Some(fault) = error.as_ref().filter(|_| followed) {
+        machine.tell(&Event::Fails(fault));
+    }
     let regions = addresses.iter().filter_map(|kept| match kept {
         Some(Kept::Region(address)) => Some(*address),
         _ => None,
@@ -444,8 +477,10 @@ fn run_clusters(decoded: &Decoded, launch: &Launch, blocks: u64, machine: &mut M
     let mut stuck = 0;
     loop {
         let mut cluster = match machine.waiting.next() {
-            Some(number) if backwards => Cluster::new(decoded, launch, shape, count - 1 - number),
-            Some(number) => Cluster::new(decoded, launch, shape, number),
+            Some(number) if backwards => {
+                Cluster::new(decoded, launch, shape, count - 1 - number, machine.followed)
+            }
+            Some(number) => Cluster::new(decoded, launch, shape, number, machine.followed),
             None => match resident.pop_front() {
                 Some(cluster) => cluster,
                 None => return Ok(()),

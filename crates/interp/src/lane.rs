@@ -91,6 +91,8 @@ pub struct Lane {
     /// Local memory up to the stack top.
     pub local: Vec<u8>,
     registers: Vec<u64>,
+    /// Whether each register was written; empty unless the run is followed.
+    written: Vec<bool>,
     base: usize,
     frame: u32,
     frame_end: u32,
@@ -132,6 +134,7 @@ impl Lane {
             calls: Vec::new(),
             local: vec![fill; (LOCAL_START + frame_bytes) as usize],
             registers: vec![u64::from(fill & 1); registers as usize],
+            written: Vec::new(),
             fill,
             base: 0,
             frame: LOCAL_START,
@@ -148,7 +151,39 @@ impl Lane {
     /// Writes a result.
     #[inline]
     pub fn write(&mut self, destination: Destination, value: u64) {
-        self.registers[self.base + destination.slot as usize] = value & destination.mask;
+        let at = self.base + destination.slot as usize;
+        self.registers[at] = value & destination.mask;
+        if let Some(written) = self.written.get_mut(at) {
+            *written = true;
+        }
+    }
+
+    /// From now on it is known which registers were written: none.
+    pub fn follow_registers(&mut self) {
+        self.written = vec![false; self.registers.len()];
+    }
+
+    /// Whether a register was written, as far as that is followed.
+    #[inline]
+    pub fn is_written(&self, slot: u32) -> bool {
+        self.written.get(self.base + slot as usize).copied().unwrap_or(true)
+    }
+
+    /// Says that a register was written; false if that was known.
+    pub fn first_use(&mut self, slot: u32) -> bool {
+        match self.written.get_mut(self.base + slot as usize) {
+            Some(written) => !std::mem::replace(written, true),
+            None => false,
+        }
+    }
+
+    /// Says that registers were not written.
+    pub fn unwrite(&mut self, slots: &[u32]) {
+        for slot in slots {
+            if let Some(written) = self.written.get_mut(self.base + *slot as usize) {
+                *written = false;
+            }
+        }
     }
 
     /// The value of an operand.
@@ -195,6 +230,10 @@ impl Lane {
         self.local.resize(end as usize, self.fill);
         self.registers.truncate(self.base);
         self.registers.resize(self.base + registers as usize, u64::from(self.fill & 1));
+        if !self.written.is_empty() {
+            self.written.truncate(self.base);
+            self.written.resize(self.base + registers as usize, false);
+        }
         Ok(())
     }
 

@@ -13,6 +13,7 @@ mod calls;
 mod collective;
 mod context;
 mod decode;
+mod events;
 mod execute;
 mod grid;
 mod lane;
@@ -41,6 +42,10 @@ mod watch;
 pub use decode::unsupported;
 pub use grid::{run, run_observed};
 pub use launch::{Arg, Choices, Fault, FaultKind, Launch, Outcome, buffer_address};
-pub use observer::{Observer, Store};
+pub use observer::{
+    Event, MemorySpace, MemoryUse, Observer, Region, Setting, StepFacts, Store, ThreadNumber, Use, Waiting,
+    WarpAtBarrier,
+};
+pub use step::Semantics;
 
 pub use program::{Function, InitialAddress, ModuleVariable, Program};

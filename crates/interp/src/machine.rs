@@ -60,6 +60,10 @@ pub struct Machine<'a> {
     pub choices: Choices,
     /// Shows stores.
     pub observer: Option<&'a mut (dyn Observer + 'a)>,
+    /// The observer follows the run.
+    pub followed: bool,
+    /// Accesses are those of an mbarrier.
+    pub on_object: bool,
     /// The step that is being executed, for the observer.
     pub pc: u32,
     /// End of the last access to shared memory.
@@ -70,6 +74,8 @@ pub struct Machine<'a> {
 pub struct BlockState {
     /// Index of the block in the grid.
     pub index: [u32; 3],
+    /// Its number there; x grows first.
+    pub number: u32,
     /// Rank of the block in its cluster.
     pub rank: u32,
     /// Barriers.
@@ -114,6 +120,11 @@ impl Machine<'_> {
         fault.thread = Some((block.index, lane.thread));
         fault
     }
+}
+
+/// The number of a block in its grid; x grows first.
+pub fn block_number(grid: [u32; 3], index: [u32; 3]) -> u32 {
+    index[0] + grid[0] * (index[1] + grid[1] * index[2])
 }
 
 /// The first block of a cluster.

@@ -148,9 +148,10 @@ impl Memory {
     #[inline]
     pub fn touch(&mut self, address: u64, length: usize) {
         let index = (address >> WINDOW_BITS).wrapping_sub(GLOBAL) as usize;
-        if let Some(end) = self.touched.get_mut(index) {
-            *end =
-                (*end).max((address & ((1 << WINDOW_BITS) - 1)).wrapping_sub(REGION_START) + length as u64);
+        // An address before the region is outside of it.
+        let offset = (address & ((1 << WINDOW_BITS) - 1)).checked_sub(REGION_START);
+        if let (Some(end), Some(offset)) = (self.touched.get_mut(index), offset) {
+            *end = (*end).max(offset + length as u64);
         }
     }
 

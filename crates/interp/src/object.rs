@@ -4,7 +4,8 @@ use crate::context::LaneContext;
 use crate::launch::{Fault, FaultKind};
 use crate::mbarrier::{OBJECT_BYTES, Object, ObjectError};
 use crate::memory::{Place, shared_address, word};
-use crate::step::{Location, ObjectOperation};
+use crate::observer::Event;
+use crate::step::{Action, Location, ObjectOperation};
 use oriole_machine_model::races::Bytes;
 
 impl LaneContext<'_, '_> {
@@ -25,17 +26,21 @@ impl LaneContext<'_, '_> {
 
     /// The mbarrier at an address of shared memory.
     pub fn object(&mut self, address: u64) -> Result<Object, Fault> {
-        let bits = word(self.aligned(Place::Shared, address, OBJECT_BYTES, false)?);
-        Object::decode(bits).ok_or_else(|| {
+        self.machine.on_object = true;
+        let bits = self.aligned(Place::Shared, address, OBJECT_BYTES, false).map(|bytes| word(bytes));
+        self.machine.on_object = false;
+        Object::decode(bits?).ok_or_else(|| {
             Fault::new(FaultKind::Illegal, format!("there is no mbarrier at shared address {address:#x}"))
         })
     }
 
     fn put_object(&mut self, address: u64, bits: u64) -> Result<(), Fault> {
         self.machine.events += 1;
-        let place = self.aligned(Place::Shared, address, OBJECT_BYTES, true)?;
-        place.copy_from_slice(&bits.to_le_bytes());
-        Ok(())
+        self.machine.on_object = true;
+        let place = self.aligned(Place::Shared, address, OBJECT_BYTES, true);
+        let done = place.map(|place| place.copy_from_slice(&bits.to_le_bytes()));
+        self.machine.on_object = false;
+        done
     }
 
     /// Completes transaction bytes of the mbarrier at this shared address.
@@ -62,7 +67,14 @@ impl LaneContext<'_, '_> {
         change(&mut after).map_err(|error| Fault::new(FaultKind::Illegal, error.to_string()))?;
         self.put_object(address, after.encode())?;
         let name = self.object_name(address);
-        self.machine.watch.change_object(name, arrives, after.phase != before.phase);
+        let over = after.phase != before.phase;
+        self.machine.watch.change_object(name, arrives, over);
+        if self.machine.followed {
+            let (thread, object) = (self.thread_number(), self.followed_object(address));
+            let pc = self.machine.pc;
+            let copies = !matches!(self.machine.code.steps[pc as usize].action, Action::Object { .. });
+            self.machine.tell(&Event::Signals { thread, object, over, pc, copies });
+        }
         Ok(before)
     }
 
@@ -143,6 +155,11 @@ impl LaneContext<'_, '_> {
         if over {
             let name = self.object_name(address);
             self.machine.watch.phase_over(name, parity);
+            if self.machine.followed {
+                let (thread, object) = (self.thread_number(), self.followed_object(address));
+                let pc = self.lane.pc;
+                self.machine.tell(&Event::Passes { thread, object, pc });
+            }
         }
         Ok(over)
     }

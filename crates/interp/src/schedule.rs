@@ -13,6 +13,7 @@ use crate::launch::{Fault, FaultKind};
 use crate::loose;
 use crate::machine::{BlockState, Machine};
 use crate::mbarrier::parity_of_state;
+use crate::observer::Event;
 use crate::step::{Action, BarrierOperation, Source};
 use crate::warp::Warp;
 
@@ -47,6 +48,7 @@ impl Warp {
                 specials: &specials,
             };
             context.machine.watch.begin((context.block.rank, self.index as usize), pc, false);
+            context.machine.pc = pc;
             let phase = context.read(*phase);
             let phase = if *parity { phase & 1 != 0 } else { parity_of_state(phase) };
             let over = context
@@ -151,6 +153,8 @@ impl Warp {
             if machine.watch.is_on() && active != 0 {
                 machine.watch.begin((block.rank, self.index as usize), pc, step.tells);
             }
+            let copied =
+                if machine.followed { self.show_step(machine, block, (group, active), pc) } else { 0 };
             let specials = machine.special_values(block, self.index);
             if is_control(&step.action) {
                 for lane in members(group) {
@@ -181,6 +185,7 @@ impl Warp {
                     loose.nudge(&mut self.lanes[lane], &step.action, operands, choices);
                 }
             }
+            members(copied).for_each(|lane| self.lanes[lane].unwrite(&step.writes));
             self.follow_rules(machine, block, active, pc)?;
             pc += 1;
             if pc == stop || self.steps >= end {
@@ -248,6 +253,7 @@ impl Warp {
                     if self.lanes[lane].cluster_arrivals > machine.cluster_meetings {
                         self.lanes[lane].state = State::Cluster;
                     } else {
+                        self.show_cluster_wait(machine, block, lane);
                         self.lanes[lane].pc += 1;
                     }
                 }
@@ -257,6 +263,10 @@ impl Warp {
                 for lane in members(active) {
                     let id = self.lanes[lane].read(*id, lane as u32, specials);
                     machine.watch.arrive(id, *operation != BarrierOperation::Arrive);
+                    if machine.followed {
+                        let thread = self.thread_number(block, lane);
+                        machine.tell(&Event::Arrives { thread, barrier: id as u32 });
+                    }
                     let barriers = &mut block.barriers;
                     let arrived =
                         barrier::arrive(&mut self.lanes[lane], lane, &step.action, barriers, specials);
@@ -280,6 +290,10 @@ impl Warp {
                     execute::transfer(&mut context, &step.action)
                         .map_err(|fault| machine.locate(fault, pc, block, &self.lanes[lane]))?;
                     ended |= self.lanes[lane].state == State::Exited;
+                    if machine.followed && self.lanes[lane].state == State::Exited {
+                        let thread = self.thread_number(block, lane);
+                        machine.tell(&Event::Exits { thread });
+                    }
                 }
                 if ended {
                     machine.events += 1;
@@ -309,7 +323,10 @@ impl Warp {
             if mask & live == together & mask {
                 match &machine.code.steps[self.lanes[first].pc as usize].action {
                     Action::Matrix(_) => self.matrix(together, machine, block, specials)?,
-                    _ => self.collective(machine, mask & live, specials),
+                    _ => self.collective(machine, block, mask & live, specials),
+                }
+                if machine.followed {
+                    self.show_meeting(machine, block, mask & live);
                 }
                 for lane in members(mask & live) {
                     // A lane that waits for columns continues when there are some.
@@ -322,7 +339,7 @@ impl Warp {
         Ok(())
     }
 
-    fn collective(&mut self, machine: &Machine, mask: u32, specials: &SpecialValues) {
+    fn collective(&mut self, machine: &mut Machine, block: &BlockState, mask: u32, specials: &SpecialValues) {
         let mut operands = [[0u64; 3]; 32];
         for lane in members(mask) {
             let Action::Collective { sources, .. } = &machine.code.steps[self.lanes[lane].pc as usize].action
@@ -331,6 +348,9 @@ impl Warp {
             };
             operands[lane] =
                 sources.map(|source: Source| self.lanes[lane].read(source, lane as u32, specials));
+        }
+        if machine.followed {
+            self.show_absent_lanes(machine, block, mask, &operands);
         }
         for lane in members(mask) {
             let Action::Collective { operation, destinations, .. } =
@@ -353,8 +373,18 @@ impl Warp {
         active: u32,
         pc: u32,
     ) -> Result<(), Fault> {
-        let broken = if machine.watch.is_on() { machine.watch.fault(machine.code) } else { None };
-        match broken {
+        if !machine.watch.is_on() {
+            return Ok(());
+        }
+        if machine.followed {
+            let lane = active.trailing_zeros() as usize % self.lanes.len();
+            while let Some((rule, other)) = machine.watch.broken() {
+                let thread = self.thread_number(block, lane);
+                machine.tell(&Event::Breaks { thread, pc, rule, other });
+            }
+            return Ok(());
+        }
+        match machine.watch.fault(machine.code) {
             Some(fault) => {
                 let lane = &self.lanes[active.trailing_zeros() as usize % self.lanes.len()];
                 Err(machine.locate(fault, pc, block, lane))

@@ -92,6 +92,10 @@ impl Warp {
                 );
                 let (results, reading) = issued.map_err(|fault| self.locate(machine, fault, block))?;
                 machine.watch.product(&reading, false);
+                if machine.followed {
+                    let lane = together.trailing_zeros() as usize;
+                    self.show_pieces(machine, block, lane, reading.iter().map(|(address, _)| *address));
+                }
                 self.products.begin(product, step, reading, &self.lanes);
                 results
             }

@@ -43,9 +43,14 @@ impl Watch {
         }
     }
 
+    /// The next broken rule since the last query, and the other instruction.
+    pub fn broken(&mut self) -> Option<(Race, u32)> {
+        self.transfers.found.drain(..).next()
+    }
+
     /// The first broken rule since the last query.
     pub fn fault(&mut self, code: &Code) -> Option<Fault> {
-        let (race, other) = self.transfers.found.drain(..).next()?;
+        let (race, other) = self.broken()?;
         let step = &code.steps[other as usize];
         let other =
             format!("instruction {} of `{}`", step.ordinal, code.functions[step.function as usize].name);

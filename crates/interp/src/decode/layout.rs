@@ -109,6 +109,8 @@ pub struct Layout {
     local: BTreeMap<(usize, VariableId), (Place, u64)>,
     /// Bytes of shared memory of a block.
     pub shared_end: u32,
+    /// Names, addresses and bytes of the variables in it.
+    pub shared: Vec<(String, u32, u32)>,
 }
 
 impl Layout {
@@ -119,7 +121,12 @@ impl Layout {
         dynamic: u32,
         memory: &mut Memory,
     ) -> Result<Layout, LayoutError> {
-        let mut layout = Layout { module: BTreeMap::new(), local: BTreeMap::new(), shared_end: SHARED_START };
+        let mut layout = Layout {
+            module: BTreeMap::new(),
+            local: BTreeMap::new(),
+            shared_end: SHARED_START,
+            shared: Vec::new(),
+        };
         for variable in &program.variables {
             let size = usize::try_from(variable.size.max(variable.bytes.len() as u64))
                 .ok()
@@ -171,6 +178,7 @@ impl Layout {
                 } else {
                     let start = self.shared_end.next_multiple_of(variable.align.max(1));
                     self.shared_end = start.checked_add(size).ok_or(LayoutError::SharedAddress)?;
+                    self.shared.push((variable.name.clone(), start, size));
                     start
                 };
                 let placed = (Place::Shared, u64::from(address));
@@ -186,6 +194,7 @@ impl Layout {
         let start = if padded { self.shared_end.next_multiple_of(open_align) } else { self.shared_end };
         for (module, index, number, name) in open {
             let placed = (Place::Shared, u64::from(start));
+            self.shared.push((name.clone(), start, dynamic));
             if module {
                 self.module.insert(name, placed);
             } else {

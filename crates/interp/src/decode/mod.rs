@@ -13,6 +13,7 @@ mod memory;
 mod modifiers;
 mod object;
 mod operand;
+mod semantics;
 mod tensor_memory;
 mod texture;
 
@@ -26,7 +27,7 @@ use crate::lane::LOCAL_LIMIT;
 use crate::launch::{Fault, FaultKind};
 use crate::memory::Memory;
 use crate::program::Program;
-use crate::step::{Action, Code, Formal, FunctionCode, Order, Source, Step};
+use crate::step::{Action, Code, Formal, FunctionCode, Order, Semantics, Source, Step};
 
 use layout::{Frame, Layout};
 pub use layout::{Kept, arguments};
@@ -47,6 +48,8 @@ pub struct Decoded {
     pub has_copies: bool,
     /// Names and addresses of the variables in global memory.
     pub variables: Vec<(String, u64)>,
+    /// Names, addresses and bytes of the variables in shared memory.
+    pub shared: Vec<(String, u32, u32)>,
 }
 
 fn bad(reason: impl std::fmt::Display) -> Fault {
@@ -55,6 +58,16 @@ fn bad(reason: impl std::fmt::Display) -> Fault {
 
 /// Decodes a kernel.
 pub fn decode(program: &Program, kernel: &str, dynamic_shared: u32) -> Result<Decoded, Fault> {
+    decode_for(program, kernel, dynamic_shared, false)
+}
+
+/// Decodes a kernel; for a run that is followed, steps have the registers that they read.
+pub fn decode_for(
+    program: &Program,
+    kernel: &str,
+    dynamic_shared: u32,
+    followed: bool,
+) -> Result<Decoded, Fault> {
     let entry = program
         .function(kernel)
         .filter(|function| function.body.is_entry)
@@ -75,12 +88,14 @@ pub fn decode(program: &Program, kernel: &str, dynamic_shared: u32) -> Result<De
             return Err(bad(format!("`{name}` has {} bytes of local variables", decoder.frame.bytes)));
         }
         code.functions.push(decoder.summary(name.clone()).map_err(bad)?);
+        decoder.followed = followed;
         decoder.decode(&mut spellings, &mut code.steps);
     }
     let has_copies = code.steps.iter().any(|step| step.action.is_asynchronous());
     let shared_bytes = layout.shared_end;
     let variables = layout.global_variables();
-    Ok(Decoded { code, memory, shared_bytes, dynamic_shared, entry: 0, has_copies, variables })
+    let shared = layout.shared;
+    Ok(Decoded { code, memory, shared_bytes, dynamic_shared, entry: 0, has_copies, variables, shared })
 }
 
 /// The instructions that a kernel reaches and that are not supported: function, ordinal, reason.
@@ -157,6 +172,8 @@ struct FunctionDecoder<'a> {
     frame: Frame,
     /// Step of each label.
     labels: ArenaMap<LabelId, u32>,
+    /// Steps have the registers that they read.
+    followed: bool,
 }
 
 /// Why an instruction has no meaning here. "It" is the instruction.
@@ -230,7 +247,18 @@ impl<'a> FunctionDecoder<'a> {
             }
         }
         let frame = Frame::new(body);
-        FunctionDecoder { body, function, start, layout, functions, slots, slot_count, frame, labels }
+        FunctionDecoder {
+            body,
+            function,
+            start,
+            layout,
+            functions,
+            slots,
+            slot_count,
+            frame,
+            labels,
+            followed: false,
+        }
     }
 
     /// The data that calls need.
@@ -264,6 +292,7 @@ impl<'a> FunctionDecoder<'a> {
             });
             let touched = if watched { self.touched(instruction) } else { Box::default() };
             let tells = tells(instruction);
+            let written = usize::from(instruction.destinations).min(instruction.operands.len());
             let loose = crate::loose::of(instruction, &added);
             steps.push(Step {
                 ordinal,
@@ -272,6 +301,9 @@ impl<'a> FunctionDecoder<'a> {
                 action,
                 touched,
                 tells,
+                semantics: semantics::semantics(instruction),
+                reads: self.named(&instruction.operands[written..]),
+                writes: self.named(&instruction.operands[..written]),
                 loose,
             });
             ordinal += 1;
@@ -284,6 +316,9 @@ impl<'a> FunctionDecoder<'a> {
             action: Action::Return,
             touched,
             tells: false,
+            semantics: Semantics::default(),
+            reads: Box::default(),
+            writes: Box::default(),
             loose: None,
         });
     }
@@ -294,6 +329,21 @@ impl<'a> FunctionDecoder<'a> {
         for operand in &instruction.operands {
             operand.for_each_register(&mut |register| slots.push(self.slots[register]));
         }
+        slots.into()
+    }
+
+    /// The slots of the registers of operands, if the run is followed.
+    fn named(&self, operands: &[Operand]) -> Box<[u32]> {
+        let mut slots = Vec::new();
+        for operand in operands.iter().filter(|_| self.followed) {
+            operand.for_each_register(&mut |register: RegisterId| {
+                let first = self.slots[register];
+                let wide = self.body.registers[register].ty == Type::B128;
+                slots.extend(first..=first + u32::from(wide));
+            });
+        }
+        slots.sort_unstable();
+        slots.dedup();
         slots.into()
     }
 

@@ -10,6 +10,7 @@ mod function;
 mod matrix;
 mod object;
 mod operand;
+mod semantics;
 mod texture;
 
 pub use atomic::AtomicOperation;
@@ -21,6 +22,7 @@ pub use matrix::{
 };
 pub use object::ObjectOperation;
 pub use operand::{Destination, Location, Source};
+pub use semantics::Semantics;
 pub use texture::{
     Bounds, Combination, Fetch, Handle, Level, Property, Results, Space, SurfaceAccess, SurfaceOperation,
     TextureStep,
@@ -50,6 +52,12 @@ pub struct Step {
     pub touched: Box<[u32]>,
     /// Its execution may be visible to other threads through memory, or make theirs visible.
     pub tells: bool,
+    /// How it orders memory.
+    pub semantics: Semantics,
+    /// The slots of the registers that it reads and writes; empty unless the run is followed.
+    pub reads: Box<[u32]>,
+    /// See `reads`.
+    pub writes: Box<[u32]>,
     /// How far its result may be from the one that is computed.
     pub loose: Option<crate::loose::Loose>,
 }
