@@ -26,6 +26,8 @@ pub enum Family {
     File,
     /// The compiler itself.
     Internal,
+    /// A run of a program shows it.
+    Check,
 }
 
 macro_rules! codes {
@@ -234,6 +236,33 @@ codes! {
         "The compiler contradicted itself. This is a bug in Oriole, not in the program; please report it with the PTX file. No output was written.";
     Hazard = "oriole::hazard", Internal, Error,
         "The check of the finished code (`--check`) found an instruction that issues too early: the value that it reads or overwrites depends on timing. The check knows the required latencies and nothing about how the code was generated. This is a bug in Oriole, not in the program; please report it with the PTX file. No output was written. With the switch `serial-deps`, every instruction waits for all earlier ones.";
+
+    Race = "check::race", Check, Error,
+        "Two threads access the same byte, at least one of them writes, and nothing orders the two accesses: the result depends on the speed of the hardware. Lanes of a warp are threads like others, since they may run apart. Put a barrier (`bar.sync`, or `bar.warp.sync` within a warp) between the accesses, or make both atomic.";
+    CopyRace = "check::copy-race", Check, Error,
+        "An asynchronous copy or matrix multiply uses memory together with an access that does not wait for it, or that it does not wait for. Wait for the group or for the mbarrier of the copy before its data is used, let all threads meet before the memory is copied over, and put `fence.proxy.async` between writes of threads and asynchronous reads.";
+    OutOfBounds = "check::out-of-bounds", Check, Error,
+        "An access is outside of every object: a buffer, a variable, the shared memory of the block, the frame of a function. The message names the nearest object. A guard of the index is often missing, or the launch has more threads than elements.";
+    LocalAtomic = "check::local-atomic", Check, Error,
+        "An atomic has a generic address in local memory. PTX defines atomics on global and shared memory only: on hardware it is an error, or not atomic.";
+    Misaligned = "check::misaligned", Check, Error,
+        "An address is no multiple of the size of the access. Hardware ends the kernel there. Vectors of two and four elements need addresses that are multiples of the size of the whole vector.";
+    UnwrittenMemory = "check::unwritten-memory", Check, Error,
+        "A read of shared memory, of local memory or of memory from `malloc` that nothing has written. Its contents are those that another kernel left there. Buffers of a launch have contents, and count as written.";
+    UnwrittenRegister = "check::unwritten-register", Check, Error,
+        "An instruction uses a register that nothing has written on the way of this thread. Copies of such a register by `mov` are allowed; their use is not. Write the register on every path.";
+    Divergence = "check::divergence", Check, Error,
+        "A barrier or an instruction of a whole warp is executed by some of the threads that must execute it together. `bar.sync`, and every instruction with `.aligned`, must be executed by all lanes of a warp at the same place. Move it out of the branch, or use `barrier.sync` without `.aligned`.";
+    AbsentLane = "check::absent-lane", Check, Error,
+        "A shuffle reads from a lane that is not in its mask or that has exited. The value is undefined. Use a mask with all lanes that are read, and keep their threads until then.";
+    BrokenRule = "check::broken-rule", Check, Error,
+        "A thread breaks a rule of an instruction, and the run ends there: for example a lane that is not in its own member mask, a barrier with two counts of threads at a time, or an mbarrier without `init`.";
+    Deadlock = "check::deadlock", Check, Error,
+        "All threads that have not exited wait for others that never come. The finding names each place at which threads wait. Often a barrier is in a branch that some threads do not take, or the masks of a collective instruction differ.";
+    ExitedThreads = "check::exited-threads", Check, Note,
+        "A barrier of the whole block is complete although some threads have exited without it. GPUs since sm_70 count only threads that have not exited; earlier ones would wait forever.";
+    BankConflict = "check::bank-conflict", Check, Note,
+        "Lanes of a warp want different words of the same bank of shared memory, and the access takes several passes. The result is right. Padding of rows, or a permutation of columns, often helps.";
 }
 
 impl Code {

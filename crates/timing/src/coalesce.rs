@@ -47,7 +47,7 @@ pub(crate) fn lines(sectors: &[u64]) -> u32 {
 }
 
 /// The wavefronts of an access to shared memory: each bank gives one word in a wavefront, to all lanes that want it.
-pub(crate) fn wavefronts(access: &Access) -> u32 {
+pub fn wavefronts(access: &Access) -> u32 {
     let words = u64::from(access.bytes.div_ceil(4).clamp(1, 8));
     let mut wanted: Vec<u64> =
         lanes(access).flat_map(|(_, address)| (0..words).map(move |word| address / 4 + word)).collect();

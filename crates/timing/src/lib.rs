@@ -27,6 +27,7 @@ mod shape;
 mod tables;
 mod warp;
 
+pub use coalesce::wavefronts;
 pub use estimate::{Bound, Error, Estimate};
 pub use memory::Traffic;
 pub use options::Options;
@@ -34,4 +35,4 @@ pub use parameters::{Number, Origin, Parameters};
 pub use reason::{Line, REASONS, Reason};
 pub use recording::{Imbalance, Recording, estimate};
 pub use remedy::{Change, Remedy};
-pub use shape::{Neighbours, Shape};
+pub use shape::{Neighbours, Shape, least_wavefronts};

@@ -90,7 +90,7 @@ pub(crate) fn least_sectors(access: &Access) -> u32 {
 }
 
 /// Passes through the banks of shared memory that the words of an access need.
-pub(crate) fn least_wavefronts(access: &Access) -> u32 {
+pub fn least_wavefronts(access: &Access) -> u32 {
     let words = crowds(access).len() as u32 * access.bytes.div_ceil(4).max(1);
     words.div_ceil(32).max(1)
 }

@@ -15,7 +15,7 @@ const LAYERS: &[&[&str]] = &[
     &["hir", "cubin"],
     &["lower", "legalize", "optimize", "schedule", "regalloc", "isel", "interp", "simulate"],
     &["emit", "timing", "verify"],
-    &["pipeline", "profile"],
+    &["pipeline", "profile", "checks"],
     &["link"],
     &["inputs"],
     &["queries"],
