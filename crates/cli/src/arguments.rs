@@ -274,9 +274,13 @@ pub struct Run {
     /// Deliver results as late as the control words allow.
     #[arg(long)]
     pub late: bool,
-    /// Check the compiled code for hazards first, as `lint` does; the simulation itself only finds those on its path.
-    #[arg(long)]
-    pub check: bool,
+    /// With a list (`--check=races,bounds`, `--check=all`): check the program while the interpreter runs it. Alone: check
+    /// the compiled code for hazards before a simulation, as `lint` does; the simulation itself only finds those on its path.
+    #[arg(long, value_name = "CHECKS", num_args = 0..=1, require_equals = true, default_missing_value = "hazards")]
+    pub check: Option<String>,
+    /// Findings to show for each launch that is checked.
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    pub limit: usize,
     /// Maximum number of instructions per launch: warp instructions in the simulator, thread instructions in the interpreter.
     #[arg(long, value_name = "COUNT")]
     pub step_limit: Option<u64>,
@@ -357,6 +361,12 @@ pub struct Verify {
     /// Launches to make for each kernel.
     #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub seeds: u32,
+    /// Also check the launches while the interpreter runs them: `--check=races,bounds` or `--check=all`.
+    #[arg(long, value_name = "CHECKS", require_equals = true)]
+    pub check: Option<String>,
+    /// Findings to show for each launch that is checked.
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    pub limit: usize,
     /// Write the launches that show a difference to this file, as launch records.
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,

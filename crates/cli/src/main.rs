@@ -3,6 +3,7 @@
 mod arguments;
 mod bisect;
 mod cache;
+mod checks;
 mod compile;
 mod diff;
 mod dis;

@@ -1,6 +1,7 @@
 //! `oriole run`: launch records on the PTX interpreter or the SASS simulator.
 
 use crate::arguments::{Machine, Run};
+use crate::checks;
 use crate::compile::CompileError;
 use crate::dis::DisError;
 use crate::files::device::Asked;
@@ -9,6 +10,7 @@ use crate::launch::{self, Launch, Value};
 use crate::names;
 use crate::outcome::{Outcome, misused};
 use crate::session;
+use oriole_checks::Checks;
 use oriole_chip::Chip;
 use oriole_machine_model::texture::Opaque;
 use oriole_options::Options;
@@ -36,6 +38,17 @@ impl Result {
             cycles: 0,
             hazards: Vec::new(),
             error: Some(error),
+        }
+    }
+
+    /// The outcome of a launch in the interpreter.
+    fn interpreted(outcome: oriole_interp::Outcome) -> Result {
+        Result {
+            buffers: outcome.buffers,
+            instructions: outcome.instructions,
+            cycles: 0,
+            hazards: Vec::new(),
+            error: outcome.error.map(|error| error.to_string()),
         }
     }
 
@@ -75,25 +88,31 @@ pub fn run(arguments: &Run) -> Outcome {
         Ok(read) => read,
         Err(message) => return misused(message),
     };
+    let asked = match checks::asked(arguments.check.as_deref(), arguments.on) {
+        Ok(asked) => asked,
+        Err(message) => return misused(message),
+    };
     let launches = match launch::read(&arguments.launches) {
         Ok(launches) => launches,
         Err(message) => return misused(message),
     };
     let mut runner =
         Runner { arguments, chip, options, cubins: BTreeMap::new(), outcomes: HashMap::new(), room: ROOM };
-    let (mut right, mut wrong, mut uncompared) = (0usize, 0usize, 0usize);
+    let (mut right, mut wrong, mut uncompared, mut faulty) = (0usize, 0usize, 0usize, 0usize);
     for launch in &launches {
-        let result = match arguments.on {
-            Machine::Interp => interpret(launch, arguments.step_limit),
-            Machine::Sim => runner.simulate(launch),
+        let (result, found) = match (arguments.on, asked) {
+            (Machine::Interp, Some(asked)) => checked(launch, arguments, asked),
+            (Machine::Interp, None) => (interpret(launch, arguments.step_limit), None),
+            (Machine::Sim, _) => (runner.simulate(launch), None),
         };
+        faulty += usize::from(found.as_ref().is_some_and(|found| found.faults > 0));
         let complaint = result.complaint(launch);
         match complaint {
             Some(_) => wrong += 1,
             None if launch.expect.is_empty() => uncompared += 1,
             None => right += 1,
         }
-        print(arguments.json, launch, &result, complaint.as_deref());
+        print(arguments.json, launch, (&result, found.as_ref()), complaint.as_deref());
     }
     if !arguments.json {
         let ran = if uncompared == 0 {
@@ -101,15 +120,21 @@ pub fn run(arguments: &Run) -> Outcome {
         } else {
             format!("; {uncompared} ran, nothing to compare with")
         };
-        eprintln!("{right} of {} right{ran}", right + wrong);
+        let findings = if faulty == 0 { String::new() } else { format!("; {faulty} with findings") };
+        eprintln!("{right} of {} right{ran}{findings}", right + wrong);
     }
-    if wrong == 0 { Outcome::Right } else { Outcome::Failed }
+    if wrong + faulty == 0 { Outcome::Right } else { Outcome::Failed }
 }
 
 /// Most elements of a buffer that are printed for people.
 const SHOWN: usize = 16;
 
-fn print(json: bool, launch: &Launch, result: &Result, complaint: Option<&str>) {
+fn print(
+    json: bool,
+    launch: &Launch,
+    (result, found): (&Result, Option<&checks::Found>),
+    complaint: Option<&str>,
+) {
     let verdict = match complaint {
         Some(_) => "wrong",
         None if launch.expect.is_empty() => "ran",
@@ -131,6 +156,9 @@ fn print(json: bool, launch: &Launch, result: &Result, complaint: Option<&str>) 
         });
         if let Some(complaint) = complaint {
             value["error"] = complaint.into();
+        }
+        if let Some(found) = found {
+            value["findings"] = found.document.clone();
         }
         crate::outcome::print(&format!("{value}\n"));
         return;
@@ -160,7 +188,21 @@ fn print(json: bool, launch: &Launch, result: &Result, complaint: Option<&str>) 
         let count = after.len() / element.bytes();
         let _ = if count > SHOWN { writeln!(lines, " ... ({count} in all)") } else { writeln!(lines) };
     }
+    lines.extend(found.map(|found| found.text.as_str()));
     crate::outcome::print(&names::explained(&lines));
+}
+
+/// A launch in the interpreter, with checks.
+fn checked(launch: &Launch, arguments: &Run, asked: Checks) -> (Result, Option<checks::Found>) {
+    let Some(ptx) = &launch.ptx else { return (interpret(launch, None), None) };
+    let source = match oriole_verify::Source::of(&ptx.text) {
+        Ok(source) => source,
+        Err(error) => return (Result::failed(launch, error.to_string()), None),
+    };
+    let interpreted = interpreted(launch, arguments.step_limit);
+    let report = oriole_checks::check(&source.program, &interpreted, asked);
+    let found = checks::Found::new(&source, &report, arguments.limit);
+    (Result::interpreted(report.outcome), Some(found))
 }
 
 /// A launch in the interpreter.
@@ -172,6 +214,11 @@ pub fn interpret(launch: &Launch, step_limit: Option<u64>) -> Result {
         Ok(program) => program,
         Err(error) => return Result::failed(launch, error.to_string()),
     };
+    Result::interpreted(oriole_interp::run(&program, &interpreted(launch, step_limit)))
+}
+
+/// A launch as the interpreter takes it.
+pub fn interpreted(launch: &Launch, step_limit: Option<u64>) -> oriole_interp::Launch {
     let arguments = launch.arguments.iter().map(|argument| match argument {
         Value::Buffer(bytes) => oriole_interp::Arg::Buffer(bytes.clone()),
         Value::Scalar(bytes) => oriole_interp::Arg::Scalar(bytes.clone()),
@@ -180,25 +227,15 @@ pub fn interpret(launch: &Launch, step_limit: Option<u64>) -> Result {
         Value::Object(object) => oriole_interp::Arg::Object(object.clone()),
     });
     let whole = oriole_interp::Launch::new(launch.entry.clone());
-    let outcome = oriole_interp::run(
-        &program,
-        &oriole_interp::Launch {
-            grid: launch.grid,
-            block: launch.block,
-            cluster: launch.cluster,
-            shared_bytes: launch.shared_bytes,
-            args: arguments.collect(),
-            bindings: launch.bindings.clone(),
-            budget: step_limit.unwrap_or(whole.budget),
-            ..whole
-        },
-    );
-    Result {
-        buffers: outcome.buffers,
-        instructions: outcome.instructions,
-        cycles: 0,
-        hazards: Vec::new(),
-        error: outcome.error.map(|error| error.to_string()),
+    oriole_interp::Launch {
+        grid: launch.grid,
+        block: launch.block,
+        cluster: launch.cluster,
+        shared_bytes: launch.shared_bytes,
+        args: arguments.collect(),
+        bindings: launch.bindings.clone(),
+        budget: step_limit.unwrap_or(whole.budget),
+        ..whole
     }
 }
 
@@ -320,7 +357,7 @@ impl Runner<'_> {
             let made = || {
                 let bytes = crate::compile::cubin_of(path, &ptx.text, self.chip, &self.options)?;
                 let cubin = oriole_cubin::read(&bytes)?;
-                if self.arguments.check {
+                if self.arguments.check.is_some() {
                     hazards::none(&cubin)?;
                 }
                 Ok(Arc::new(cubin))

@@ -3,13 +3,15 @@
 //! The exit status is 0 if every kernel was compared and is right, 1 if one differs, 3 if none differs and some could not
 //! be compared.
 
-use crate::arguments::Verify;
+use crate::arguments::{Machine, Verify};
+use crate::checks;
 use crate::files::device::{self, Asked};
 use crate::files::input;
 use crate::files::output::Output;
-use crate::launch::{self, Launch, Value, encode};
+use crate::launch::{self, Launch, encode};
 use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
+use crate::run::interpreted;
 use crate::session;
 use oriole_cubin::Cubin;
 use oriole_verify::{Coverage, Difference, Element, Report, Source, Subject, Verdict, What};
@@ -23,6 +25,10 @@ const SHOWN: usize = 8;
 pub fn verify(arguments: &Verify) -> Outcome {
     let (chip, options) = match session::options(&arguments.target) {
         Ok(read) => read,
+        Err(message) => return misused(message),
+    };
+    let asked = match checks::asked(arguments.check.as_deref(), Machine::Interp) {
+        Ok(asked) => asked,
         Err(message) => return misused(message),
     };
     let output = arguments.save.as_deref().map(|path| Output::new(path, &arguments.input)).transpose();
@@ -77,7 +83,18 @@ pub fn verify(arguments: &Verify) -> Outcome {
                 }
             }
         }
-        show(arguments.json, &source, report);
+        let found = asked.map(|asked| {
+            checks::of_launches(
+                &source,
+                &launches_of(&source, report, launches.as_deref(), arguments),
+                asked,
+                arguments.limit,
+            )
+        });
+        if found.as_ref().is_some_and(|found| found.faults > 0) {
+            outcome = Outcome::Failed;
+        }
+        show(arguments.json, &source, (report, found.as_ref()));
     }
     if let Some(output) = output
         && let Err(message) = output.write(saved.as_bytes())
@@ -122,12 +139,7 @@ fn reports(
     launches: Option<&[Launch]>,
     arguments: &Verify,
 ) -> Vec<Report> {
-    let defaults = oriole_verify::Options::default();
-    let options = oriole_verify::Options {
-        seeds: arguments.seeds,
-        budget: arguments.step_limit.unwrap_or(defaults.budget),
-        ..defaults
-    };
+    let options = options(arguments);
     let subject = Subject { program: &source.program, cubin };
     let reports = entries.iter().filter_map(|entry| {
         let Some(launches) = launches else {
@@ -142,31 +154,41 @@ fn reports(
     reports.collect()
 }
 
-/// A launch as the interpreter takes it.
-fn interpreted(launch: &Launch, step_limit: Option<u64>) -> oriole_interp::Launch {
-    let arguments = launch.arguments.iter().map(|argument| match argument {
-        Value::Buffer(bytes) => oriole_interp::Arg::Buffer(bytes.clone()),
-        Value::Scalar(bytes) => oriole_interp::Arg::Scalar(bytes.clone()),
-        Value::Alias(of) => oriole_interp::Arg::Alias(*of),
-        Value::Map(of, bytes) => oriole_interp::Arg::Map(*of, bytes.clone()),
-        Value::Object(object) => oriole_interp::Arg::Object(object.clone()),
-    });
-    let whole = oriole_interp::Launch::new(launch.entry.clone());
-    oriole_interp::Launch {
-        grid: launch.grid,
-        block: launch.block,
-        cluster: launch.cluster,
-        shared_bytes: launch.shared_bytes,
-        args: arguments.collect(),
-        bindings: launch.bindings.clone(),
-        budget: step_limit.unwrap_or(whole.budget),
-        ..whole
+/// The launches of a kernel, as the interpreter takes them: those that are given, or else those that are made.
+fn launches_of(
+    source: &Source,
+    report: &Report,
+    given: Option<&[Launch]>,
+    arguments: &Verify,
+) -> Vec<oriole_interp::Launch> {
+    match given {
+        Some(given) => {
+            let own = given.iter().filter(|launch| launch.entry == report.entry);
+            own.map(|launch| interpreted(launch, arguments.step_limit)).collect()
+        }
+        // Why there are none is the report's verdict.
+        None => {
+            oriole_verify::launches(&source.program, &report.entry, &options(arguments)).unwrap_or_default()
+        }
     }
 }
 
-fn show(json: bool, source: &Source, report: &Report) {
+fn options(arguments: &Verify) -> oriole_verify::Options {
+    let defaults = oriole_verify::Options::default();
+    oriole_verify::Options {
+        seeds: arguments.seeds,
+        budget: arguments.step_limit.unwrap_or(defaults.budget),
+        ..defaults
+    }
+}
+
+fn show(json: bool, source: &Source, (report, found): (&Report, Option<&checks::Found>)) {
     if json {
-        print(&format!("{}\n", document(source, report)));
+        let mut value = document(source, report);
+        if let Some(found) = found {
+            value["findings"] = found.document.clone();
+        }
+        print(&format!("{value}\n"));
         return;
     }
     let mut text = format!("{}: ", report.entry);
@@ -183,6 +205,7 @@ fn show(json: bool, source: &Source, report: &Report) {
         }
         Verdict::Different(difference) => describe(&mut text, source, difference),
     }
+    text.extend(found.map(|found| found.text.as_str()));
     print(&names::explained(&text));
 }
 

@@ -740,7 +740,7 @@ fn every_command_has_a_page_of_the_manual() {
         let page = std::fs::read_to_string(pages.join(format!("oriole-{command}.1"))).expect("a page");
         let help = oriole(&[command, "--help"]).out;
         for word in help.lines().filter_map(|line| line.trim().strip_prefix("--")) {
-            let name = word.split([' ', '=']).next().expect("a name").replace('-', "\\-");
+            let name = word.split([' ', '=', '[']).next().expect("a name").replace('-', "\\-");
             assert!(page.contains(&format!("\\-\\-{name}")), "{command}: {name} is missing in:\n{page}");
         }
     }

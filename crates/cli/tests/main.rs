@@ -6,6 +6,7 @@ mod binaries;
 mod bisect;
 mod changed;
 mod check;
+mod checks;
 mod chips;
 mod cli;
 mod clients;

@@ -52,6 +52,26 @@ pub fn verify(subject: Subject, entry: &str, options: &Options) -> Report {
     report.settled(reasons.into_iter().next())
 }
 
+/// The launches that are made for a kernel.
+///
+/// # Errors
+/// Why none can be made.
+pub fn launches(program: &Program, entry: &str, options: &Options) -> Result<Vec<Launch>, String> {
+    let usage = usage::Usage::of(program, entry)?;
+    let mut made = Vec::new();
+    let mut reason = None;
+    for seed in 0..options.seeds {
+        match infer::launch(program, entry, &usage, seed, options.budget) {
+            Ok(launch) => made.push(launch),
+            Err(why) => drop(reason.get_or_insert(why)),
+        }
+    }
+    match reason {
+        Some(reason) if made.is_empty() => Err(reason),
+        _ => Ok(made),
+    }
+}
+
 /// Verifies a kernel on launches that are given.
 pub fn verify_on(subject: Subject, entry: &str, launches: &[Launch], options: &Options) -> Report {
     let mut report = Report::new(entry);

@@ -15,6 +15,10 @@ pub struct Source<'a> {
     pub program: Program,
     /// For each function, for each instruction: its first byte in the text.
     starts: HashMap<String, Vec<u32>>,
+    /// For each function: the first instruction of each `.loc`, with its file and line.
+    locations: HashMap<String, Vec<(u32, u32, u32)>>,
+    /// Paths of the files that `.loc` names, by their numbers.
+    files: HashMap<u32, &'a str>,
 }
 
 impl<'a> Source<'a> {
@@ -38,13 +42,26 @@ impl<'a> Source<'a> {
             (name.clone(), spans.map(|span| unit + span.start).collect())
         });
         let starts = starts.collect();
-        Ok(Source { text, program: Program::from_module(&module), starts })
+        let locations = module.functions.iter().map(|(name, _, resolved)| {
+            let lines = resolved.source_map.lines.iter();
+            (name.clone(), lines.map(|entry| (entry.instruction, entry.file, entry.line)).collect())
+        });
+        let locations = locations.collect();
+        Ok(Source { text, program: Program::from_module(&module), starts, locations, files: files(text) })
     }
 
     /// The source of a program on another chip.
     #[must_use]
     pub fn on(self, chip: Chip) -> Source<'a> {
         Source { program: self.program.on(chip), ..self }
+    }
+
+    /// The file and line of the source that the PTX was made from, if a `.loc` gives them for an instruction.
+    pub fn location(&self, function: &str, ordinal: u32) -> Option<(&'a str, u32)> {
+        let entries = self.locations.get(function)?;
+        let after = entries.partition_point(|(first, ..)| *first <= ordinal);
+        let (_, file, line) = *entries.get(after.checked_sub(1)?)?;
+        Some((self.files.get(&file)?, line))
     }
 
     /// The line of an instruction, from 1, and its text.
@@ -57,6 +74,17 @@ impl<'a> Source<'a> {
         let statement = rest[..end].lines().next().unwrap_or_default();
         Some((line, statement.trim()))
     }
+}
+
+/// The files of a text by their numbers: `.file 1 "path"`.
+fn files(text: &str) -> HashMap<u32, &str> {
+    let directives = text.lines().filter_map(|line| line.trim_start().strip_prefix(".file"));
+    let parsed = directives.filter_map(|rest| {
+        let (number, rest) = rest.trim_start().split_once(char::is_whitespace)?;
+        let path = rest.trim_start().strip_prefix('"')?;
+        Some((number.parse().ok()?, &path[..path.find('"')?]))
+    });
+    parsed.collect()
 }
 
 #[cfg(test)]
