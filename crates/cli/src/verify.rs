@@ -27,7 +27,7 @@ pub fn verify(arguments: &Verify) -> Outcome {
         Ok(read) => read,
         Err(message) => return misused(message),
     };
-    let asked = match checks::asked(arguments.check.as_deref(), Machine::Interp) {
+    let checked = match checks::asked(arguments.check.as_deref(), Machine::Interp) {
         Ok(asked) => asked,
         Err(message) => return misused(message),
     };
@@ -83,7 +83,7 @@ pub fn verify(arguments: &Verify) -> Outcome {
                 }
             }
         }
-        let found = asked.map(|asked| {
+        let found = checked.map(|asked| {
             checks::of_launches(
                 &source,
                 &launches_of(&source, report, launches.as_deref(), arguments),
