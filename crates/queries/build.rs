@@ -21,6 +21,7 @@ const CRATES: &[&str] = &[
     "regalloc",
     "isel",
     "emit",
+    "timing",
     "pipeline",
     "link",
     "cubin",

@@ -163,6 +163,15 @@ pub struct Compile {
     /// Check the code for hazards, as `lint` does; write nothing if there are any.
     #[arg(long)]
     pub check: bool,
+    /// With -O4: how many codes of each function are judged besides the first [default: 14, or 36 with --tune-for].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub search_trials: Option<u32>,
+    /// With -O4: judge codes by the estimated time of these launch records, as `time` does: one JSON object, or one per line.
+    #[arg(long, value_name = "LAUNCHES")]
+    pub tune_for: Option<PathBuf>,
+    /// With --tune-for: blocks of the grid, if not those of the record, as with `time --blocks`.
+    #[arg(long, value_name = "COUNT", requires = "tune_for")]
+    pub tune_blocks: Option<u64>,
     /// Number of threads [default: all processors].
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,

@@ -6,6 +6,7 @@ use crate::files::device::{self, Asked};
 use crate::files::input;
 use crate::files::output::Output;
 use crate::hazards;
+use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::progress;
 use crate::render;
@@ -35,6 +36,9 @@ pub fn compile(arguments: &Compile) -> Outcome {
         (false, true) => Linking::Extensible,
         (false, false) => Linking::Whole,
     };
+    if let Err(message) = search_options(arguments, &mut options) {
+        return misused(message);
+    }
     if arguments.json && arguments.output.as_deref() == Some(Path::new("-")) {
         return misused("--json and the cubin both go to standard output; name a file with -o");
     }
@@ -55,6 +59,13 @@ pub fn compile(arguments: &Compile) -> Outcome {
         Ok(text) => text,
         Err(error) => return error.report(),
     };
+    let (options, notes) = match crate::tune::tuned(arguments, &text, chip, &options) {
+        Ok(tuned) => tuned,
+        Err(message) => return failed(message),
+    };
+    if !arguments.json {
+        notes.iter().for_each(|note| eprintln!("{}", names::explained(note)));
+    }
     // A report needs results that a compile would drop otherwise.
     let keep = arguments.verbose || arguments.json;
     let session = Opened::stored(&text, chip, &options, keep, cache.clone());
@@ -99,6 +110,21 @@ pub fn compile(arguments: &Compile) -> Outcome {
     // The process ends here, and its memory with it: nothing is gained by giving back each piece.
     std::mem::forget(session);
     Outcome::Right
+}
+
+/// The options of the search of level 4, which other levels do not take.
+fn search_options(arguments: &Compile, options: &mut Options) -> Result<(), String> {
+    let said = [
+        ("--search-trials", arguments.search_trials.is_some()),
+        ("--tune-for", arguments.tune_for.is_some()),
+    ];
+    if let Some((option, _)) = said.iter().find(|said| said.1 && options.level < Options::HIGHEST_LEVEL) {
+        return Err(format!("{option} is for -O4, and this is a compile at -O{}", options.level));
+    }
+    if let Some(trials) = arguments.search_trials {
+        options.set("search-trials", &trials.to_string()).map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }
 
 /// How many threads a compile gets.

@@ -27,6 +27,7 @@ mod session;
 mod tensor_map;
 mod time;
 mod trace;
+mod tune;
 mod verify;
 mod view;
 mod watch;

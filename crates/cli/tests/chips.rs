@@ -1,5 +1,5 @@
 //! The other chips: what programs, vectors and the project's own kernels compute there on the simulator, at both ends of
-//! the levels. The texts name sm_90; their target is rewritten. What the language keeps for later chips is refused, and
+//! the levels and in between. The texts name sm_90; their target is rewritten. What the language keeps for later chips is refused, and
 //! how many that are is counted.
 
 use crate::conformance::answers_of;
@@ -36,13 +36,20 @@ const VECTORS_REFUSED: [(&str, usize); 13] = [
 /// them otherwise (sm_89 has none of these kernels).
 const OF_HALVES: [&str; 2] = ["mma_rounding", "sparse_rounding"];
 const WHOLE_PRODUCTS: [&str; 2] = ["sm_120", "sm_121"];
-const LEVELS: [&str; 2] = ["-O0", "-O3"];
+const LEVELS: [&str; 3] = ["-O0", "-O3", "-O4"];
 /// The chips whose code is also run without optimization: the oldest of those that often get the same code, and those whose
 /// forms are not the same as those of the chip before.
 const UNOPTIMIZED: [&str; 6] = ["sm_70", "sm_75", "sm_80", "sm_86", "sm_100", "sm_120"];
 
+/// The chips whose code is also searched for, one of each that are alike.
+const SEARCHED: [&str; 4] = ["sm_75", "sm_86", "sm_103", "sm_120"];
+
 fn is_run(chip: &str, level: &str) -> bool {
-    level == "-O3" || UNOPTIMIZED.contains(&chip)
+    match level {
+        "-O0" => UNOPTIMIZED.contains(&chip),
+        "-O4" => SEARCHED.contains(&chip),
+        _ => true,
+    }
 }
 
 /// The text for another chip.

@@ -308,7 +308,7 @@ fn exit_statuses() {
         (2, &["list"]),
         (2, &["list", "nonsense"]),
         (2, &["compile"]),
-        (2, &["compile", &right, "-O4"]),
+        (2, &["compile", &right, "-O5"]),
         (2, &["compile", &right, "--arch", "sm_0"]),
         (2, &["compile", &right, "--arch", "sm_60"]),
         (2, &["compile", &right, "--knob", "no-such-knob=1"]),

@@ -20,6 +20,7 @@ mod families;
 mod files;
 mod frames;
 mod judge;
+mod levels;
 mod linking;
 mod lsp;
 mod oracle;

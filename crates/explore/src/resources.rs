@@ -7,8 +7,8 @@
 use oriole_chip::{Limiter, Occupancy};
 use oriole_cubin::read::Kernel;
 use oriole_inputs::FunctionUnit;
-use oriole_pipeline::ASSUMED_THREADS;
-use oriole_queries::{configuration, files, functions, view};
+use oriole_pipeline::{ASSUMED_THREADS, Found};
+use oriole_queries::{configuration, files, functions, searched, view};
 use oriole_syntax::UnitKind;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -42,6 +42,9 @@ pub fn resource_report(compiled: &Compiled<'_>, cubin: &[u8]) -> String {
             "  {} bytes stack frame, {stored} bytes spill stores, {loaded} bytes spill loads",
             found.frame_bytes,
         );
+        if let Some(found) = searched::found(db, unit, compiled.config) {
+            let _ = writeln!(text, "  {}", oriole_pipeline::search::describe(found));
+        }
         if let Some(phase) = oriole_pipeline::phases::find("ReportAfterRegisterAllocation")
             && let Ok(profile) = view::profile(db, unit, compiled.config, phase)
         {
@@ -102,6 +105,14 @@ fn needs(compiled: &Compiled<'_>, unit: FunctionUnit<'_>, kernel: &Kernel) -> St
     line
 }
 
+/// The choices of level 4 for a function.
+fn choices(found: &Found) -> Value {
+    let knobs = found.choices.iter().map(|choice| (choice.knob.to_owned(), choice.value.into()));
+    json!({
+        "knobs": knobs.collect::<serde_json::Map<String, Value>>(), "ratio": found.ratio(), "judged": found.judged,
+    })
+}
+
 /// The version of the document's form; it rises when a field goes away or changes its meaning.
 const VERSION: u32 = 1;
 
@@ -136,6 +147,7 @@ pub fn resource_document(
         let named = section
             .map(|code| code.named)
             .or_else(|| forms.as_ref().map(|forms| oriole_schedule::named(finished, forms.0)));
+        row["choices"] = searched::found(db, unit, compiled.config).map(choices).into();
         row["uniform_registers"] = named.map(|named| named.uniform).into();
         row["predicates"] = named.map(|named| named.predicates).into();
         row["uniform_predicates"] = named.map(|named| named.uniform_predicates).into();

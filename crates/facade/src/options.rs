@@ -45,13 +45,13 @@ impl Options {
         Ok(self)
     }
 
-    /// Compiles at an optimization level from 0 to 3.
+    /// Compiles at an optimization level from 0 to 4. At level 4 each function is compiled many times, and the best code is kept.
     ///
     /// # Errors
     /// There is no such level.
     pub fn at_level(mut self, level: u8) -> Result<Options, OptionError> {
-        if level > 3 {
-            return Err(OptionError(format!("optimization level {level}: 0 to 3 are known")));
+        if level > oriole_options::Options::HIGHEST_LEVEL {
+            return Err(OptionError(format!("optimization level {level}: 0 to 4 are known")));
         }
         self.compiler.level = level;
         Ok(self)

@@ -16,6 +16,8 @@ pub use texts::{Text, Texts};
 
 /// The extent of a change of a text.
 pub use oriole_inputs::Extent;
+/// The search for choices of code generation, for a judge of its own.
+pub use oriole_pipeline::search;
 /// The build of the compiler, which stored results depend on.
 pub use oriole_queries::BUILD;
 /// The result of a compile: the container if there is one, and the diagnostics.

@@ -84,7 +84,7 @@ fn what_is_wrong_has_a_place() {
 fn options_are_checked_when_they_are_given() {
     let says = |result: Result<Options, oriole::OptionError>| result.unwrap_err().to_string();
     expect!["no target is called `sm_1`; sm_70, sm_72, sm_75, sm_80, sm_86, sm_87, sm_88, sm_89, sm_90, sm_90a, sm_100, sm_100f, sm_100a, sm_103, sm_103f, sm_103a, sm_110, sm_110f, sm_110a, sm_120, sm_120f, sm_120a, sm_121, sm_121f, sm_121a can be compiled for"].assert_eq(&says(Options::new().for_chip("sm_1")));
-    expect!["optimization level 4: 0 to 3 are known"].assert_eq(&says(Options::new().at_level(4)));
+    expect!["optimization level 5: 0 to 4 are known"].assert_eq(&says(Options::new().at_level(5)));
     expect!["there is no knob `nope`"].assert_eq(&says(Options::new().with_knob("nope", "1")));
     expect!["there is no knob `fmad`"].assert_eq(&says(Options::new().with_switch("fmad")));
 }

@@ -9,7 +9,7 @@
 use oriole_chip::Chip;
 use oriole_options::{
     AllocateOptions, DebugOptions, FinishOptions, LowerOptions, Options, OrderOptions, PassOptions,
-    SelectOptions,
+    SearchOptions, SelectOptions,
 };
 use salsa::{Durability, Setter};
 
@@ -37,6 +37,9 @@ pub struct Config {
     /// Options of scheduling after allocation, and of control words.
     #[returns(copy)]
     pub finish: FinishOptions,
+    /// Options of the search of level 4.
+    #[returns(ref)]
+    pub search: SearchOptions,
     /// Options of debug info.
     #[returns(copy)]
     pub debug: DebugOptions,
@@ -61,6 +64,7 @@ impl Config {
             options.allocate(),
             options.select(),
             options.finish(),
+            options.search(),
             options.debug,
         )
         .durability(Durability::HIGH)
@@ -83,6 +87,10 @@ impl Config {
             allocate, set_allocate;
             select, set_select;
             finish, set_finish;
+        }
+        let search = options.search();
+        if *self.search(db) != search {
+            self.set_search(db).with_durability(Durability::HIGH).to(search);
         }
         if self.debug(db) != options.debug {
             self.set_debug(db).with_durability(Durability::HIGH).to(options.debug);

@@ -54,7 +54,7 @@ pub struct DirectoryConfig {
 pub struct Config {
     /// Chips to compile for, the first one is the default for display; empty or left out: the file's `.target`.
     pub targets: Option<Vec<String>>,
-    /// Optimization level 0 to 3.
+    /// Optimization level 0 to 4.
     pub level: Option<u8>,
     /// Knobs by name.
     pub knobs: BTreeMap<String, Value>,
@@ -105,8 +105,8 @@ fn lay(
         }
     }
     match level {
-        Some(level @ 0..=3) => ruling.settings.options.level = level,
-        Some(level) => ruling.warnings.push(format!("there is no level {level}; levels are 0 to 3")),
+        Some(level @ 0..=4) => ruling.settings.options.level = level,
+        Some(level) => ruling.warnings.push(format!("there is no level {level}; levels are 0 to 4")),
         None => {}
     }
     for (name, value) in knobs {
@@ -216,7 +216,7 @@ pub fn schema() -> Value {
             "items": { "enum": chips },
             "description": "Chips to compile for; the first one is shown. Left out: what `.target` says."
         },
-        "level": { "type": "integer", "minimum": 0, "maximum": 3, "default": 3, "description": "Optimization level." },
+        "level": { "type": "integer", "minimum": 0, "maximum": 4, "default": 3, "description": "Optimization level." },
         "knobs": { "type": "object", "properties": knobs, "additionalProperties": false },
         "hints": {
             "type": "object",

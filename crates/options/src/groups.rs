@@ -169,14 +169,14 @@ impl Options {
         let optimizations = wanted.filter_map(|(_, knob)| knob.optimization);
         let limits =
             Limits { phases: self.number(KnobId::PhaseLimit), rewrites: self.number(KnobId::RewriteLimit) };
-        let options = PassOptions::new(self.level, optimizations.collect());
+        let options = PassOptions::new(self.effort(), optimizations.collect());
         options.verifying(self.bool(KnobId::Verify)).limited(limits)
     }
 
     /// The part that scheduling before allocation reads. At level 0 nothing moves.
     pub fn order(&self) -> OrderOptions {
         OrderOptions {
-            level: self.level,
+            level: self.effort(),
             reorder: self.level > 0 && !self.bool(KnobId::NoSched),
             mode: match self.number(KnobId::ScheduleMode) {
                 0 => ScheduleMode::Pressure,
@@ -201,7 +201,7 @@ impl Options {
     /// waits for everything.
     pub fn finish(&self) -> FinishOptions {
         FinishOptions {
-            level: self.level,
+            level: self.effort(),
             serial: self.level == 0 || self.bool(KnobId::SerialDeps),
             reorder: self.level > 0 && !self.bool(KnobId::NoSched) && !self.bool(KnobId::NoLateSched),
             between_products: !self.bool(KnobId::NoBetweenProducts),
@@ -224,7 +224,7 @@ impl Options {
     /// The part that register allocation reads.
     pub fn allocate(&self) -> AllocateOptions {
         AllocateOptions {
-            level: self.level,
+            level: self.effort(),
             minimal: self.bool(KnobId::MinRegs),
             hoist_constants: self.level > 0 && !self.bool(KnobId::NoHoistConstants),
             latch_moves: self.level > 0 && !self.bool(KnobId::NoLatchMoves),

@@ -6,10 +6,12 @@
 //! [`Options`] holds everything; [`Options::passes`], [`Options::order`] ... project the part that one reader may
 //! see. A projection is `Eq + Hash`, so that a change of a knob of one reader leaves the others' inputs equal.
 
+mod choice;
 mod groups;
 mod optimization;
 mod registry;
 
+pub use choice::{CHOICES, Choice, Choices, Scope, SearchOptions};
 pub use groups::{
     AllocateOptions, DebugOptions, FinishOptions, Linking, LowerOptions, OrderOptions, ScheduleMode,
     SelectOptions,
@@ -20,12 +22,14 @@ pub use registry::{KNOBS, Knob, KnobError, KnobId, KnobKind, Reader, Value};
 /// All options of one compile, apart from the chip.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Options {
-    /// Optimization level 0 to 3.
+    /// Optimization level 0 to 4.
     pub level: u8,
     /// Debug information.
     pub debug: DebugOptions,
     /// The parts left to a linker.
     pub linking: Linking,
+    /// Choices of level 4 that are known already, by name of the kernel or function.
+    pub known: Vec<(String, Choices)>,
     /// A value for each row of [`KNOBS`], in that order.
     values: Vec<Value>,
 }
@@ -33,11 +37,28 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         let values = KNOBS.iter().map(|knob| knob.default).collect();
-        Options { level: 3, debug: DebugOptions::default(), linking: Linking::Whole, values }
+        Options {
+            level: 3,
+            debug: DebugOptions::default(),
+            linking: Linking::Whole,
+            known: Vec::new(),
+            values,
+        }
     }
 }
 
 impl Options {
+    /// The highest level.
+    pub const HIGHEST_LEVEL: u8 = 4;
+
+    /// The level of the stages at [`Options::HIGHEST_LEVEL`], which chooses among codes of this one.
+    pub const MOST_EFFORT: u8 = 3;
+
+    /// The level that the stages see.
+    fn effort(&self) -> u8 {
+        self.level.min(Options::MOST_EFFORT)
+    }
+
     /// The value of a knob. The name must be one of the registry.
     pub fn get(&self, name: &str) -> Option<Value> {
         registry::index(name).map(|index| self.values[index])
@@ -84,7 +105,7 @@ mod tests {
     #[test]
     fn a_knob_changes_only_what_its_readers_see() {
         for knob in KNOBS {
-            let base = Options::default();
+            let base = Options { level: 4, ..Options::default() };
             let mut changed = base.clone();
             let text = match (knob.kind, knob.default) {
                 (KnobKind::Bool, Value::Bool(true)) => "false".to_owned(),
@@ -105,6 +126,7 @@ mod tests {
                 (Reader::Allocate, base.allocate() != changed.allocate()),
                 (Reader::Select, base.select() != changed.select()),
                 (Reader::Finish, base.finish() != changed.finish()),
+                (Reader::Search, base.search() != changed.search()),
             ];
             for (reader, differs) in differs {
                 assert_eq!(differs, knob.readers.contains(&reader), "knob {} and {reader:?}", knob.name);

@@ -165,9 +165,12 @@ impl PassOptions {
         self.wanted.has(optimization)
     }
 
-    /// The options without one optimization.
+    /// The options without one optimization, if the holder may query it.
     #[must_use]
     pub fn without(self, optimization: Optimization) -> PassOptions {
+        if !self.known.has(optimization) {
+            return self;
+        }
         PassOptions { wanted: self.wanted.without(optimization), ..self }
     }
 

@@ -18,6 +18,8 @@ pub enum Reader {
     Select,
     /// Scheduling after allocation, and control words.
     Finish,
+    /// The search of level 4.
+    Search,
 }
 
 /// The type of a knob.
@@ -109,6 +111,9 @@ const fn number(
         doc,
     }
 }
+
+/// Trials of a function that make a compile at level 4 about ten times as long as one at level 3 (`docs/levels.md`).
+const DEFAULT_TRIALS: u32 = 14;
 
 /// Declares the knobs: an id and a row for each, in one order.
 macro_rules! knobs {
@@ -214,6 +219,8 @@ knobs! {
         "Maximum number of general registers per thread; 0 for no limit.");
     FuncMaxrregcount = number("func-maxrregcount", 0..=255, 0, &[Reader::Allocate],
         "Maximum number of general registers of device functions, within what their kernels leave them; 0 for the limit of maxrregcount.");
+    SearchTrials = number("search-trials", 0..=1000, DEFAULT_TRIALS, &[Reader::Search],
+        "Compiles of each function with other choices that level 4 judges.");
 }
 
 /// The row with this name.

@@ -3,7 +3,7 @@
 
 use crate::Target;
 use oriole_options::{
-    AllocateOptions, FinishOptions, LowerOptions, Options, OrderOptions, PassOptions, SelectOptions,
+    AllocateOptions, Choices, FinishOptions, LowerOptions, Options, OrderOptions, PassOptions, SelectOptions,
 };
 use oriole_ori::pattern::Decisions;
 
@@ -34,6 +34,19 @@ impl Settings {
             allocate: options.allocate(),
             select: options.select(),
             finish: options.finish(),
+        }
+    }
+
+    /// These settings with choices of the search.
+    #[must_use]
+    pub fn choosing(self, choices: Choices) -> Settings {
+        Settings {
+            lower: self.lower,
+            passes: choices.passes(self.passes),
+            order: choices.order(self.order),
+            allocate: choices.allocate(self.allocate),
+            select: choices.select(self.select),
+            finish: choices.finish(self.finish),
         }
     }
 }

@@ -164,7 +164,7 @@ options! {
     FastCompile = "Ofast-compile", "Ofc", Text, Same,
         "How much to leave out for the sake of compile time: 0, min, mid, max.";
     OptLevel = "opt-level", "O", JoinedNumber, Same,
-        "Optimization level; 3 by default, and higher levels are 3.";
+        "Optimization level; 3 by default, and higher levels than 4 are 4.";
     FloatAtomics = "optimize-float-atomics", "opt-fp-atomics", Flag, NoEffect("it allows less precision, and asks for none"),
         "Allow optimizations of floating-point atomics.";
     OptionsFile = "options-file", "optf", List, Same,

@@ -15,7 +15,9 @@ const FEWEST_FOR_LINKERS: i64 = 16;
 /// The value of `archmin`.
 const ARCHITECTURE_LEAST: i64 = 32;
 /// The highest optimization level.
-const HIGHEST_LEVEL: i64 = 3;
+const HIGHEST_LEVEL: i64 = Options::HIGHEST_LEVEL as i64;
+/// The level if none is given.
+const DEFAULT_LEVEL: i64 = Options::MOST_EFFORT as i64;
 /// The largest value of `--register-usage-level`.
 const HIGHEST_USAGE: i64 = 10;
 /// The default chip.
@@ -207,7 +209,7 @@ fn compilation(line: &CommandLine, log: &mut Log) -> Option<Compilation> {
 
 fn options(line: &CommandLine, log: &mut Log) -> Option<Options> {
     let mut options = Options::default();
-    let unsaid = if line.has(Opt::DeviceDebug) { 0 } else { HIGHEST_LEVEL };
+    let unsaid = if line.has(Opt::DeviceDebug) { 0 } else { DEFAULT_LEVEL };
     options.level = line.number(Opt::OptLevel).unwrap_or(unsaid).clamp(0, HIGHEST_LEVEL) as u8;
     if let Some(fast) = line.value(Opt::FastCompile)
         && !matches!(fast, "0" | "min" | "mid" | "max")

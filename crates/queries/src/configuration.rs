@@ -1,15 +1,15 @@
 //! The queries of a chip and of a configuration: the tables of the chip, and one projection of the options for each reader.
 //!
-//! No edit and no knob runs the queries of a chip again, and a knob those of its readers only. No function is known here; of a file only
-//! the answers of its header are.
+//! No edit and no knob runs the queries of a chip again, and a knob those of its readers only. Of a function only the name is known here, of a file the answers of its header.
 
 use oriole_chip::Chip;
 use oriole_diagnostics::Code;
 use oriole_hir::HeaderQuestion;
-use oriole_inputs::{ChipKey, Config, Db, Place, SourceFile};
+use oriole_inputs::{ChipKey, Config, Db, FunctionUnit, Place, SourceFile};
 use oriole_latency::Model;
 use oriole_options::{
-    AllocateOptions, DebugOptions, FinishOptions, LowerOptions, OrderOptions, PassOptions, SelectOptions,
+    AllocateOptions, Choices, DebugOptions, FinishOptions, LowerOptions, OrderOptions, PassOptions,
+    SelectOptions,
 };
 use oriole_pipeline::target::{SelectionTree, TargetError};
 use oriole_pipeline::{Group, Target};
@@ -121,6 +121,18 @@ pub fn finish_options(db: &dyn Db, config: Config) -> FinishOptions {
 #[query(returns(copy))]
 pub fn allocate_options(db: &dyn Db, config: Config) -> AllocateOptions {
     config.allocate(db)
+}
+
+/// The trials of the search of level 4; nothing below that level.
+#[query(returns(copy))]
+pub fn search_trials(db: &dyn Db, config: Config) -> Option<u32> {
+    config.search(db).trials
+}
+
+/// The choices that are known for a function, so that nothing is searched; asked at level 4 only.
+#[query(returns(copy))]
+pub fn known_choices<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Option<Choices> {
+    config.search(db).known(unit.name(db))
 }
 
 /// Options of debug information.

@@ -3,18 +3,22 @@
 //! Each query is next to the code that it runs; the stages themselves are in the pure crates. `compiled` runs the same steps at once, for a database
 //! that keeps no stages. Of the rest of the module a function knows only how many registers the kernels that reach it leave.
 
-use oriole_hir::Body;
 use oriole_inputs::{Config, Db, FunctionUnit, Place};
 use oriole_ori::{Function, MachineFunction};
 use oriole_pipeline::facts::FunctionFacts;
-use oriole_pipeline::{Allocated, Group, LibraryFunction, LinkedFunction, Routine, Settings};
+use oriole_pipeline::{Allocated, Group, LibraryFunction, LinkedFunction, Routine};
 use oriole_query_macro::query;
 use oriole_syntax::UnitKind;
 use triomphe::Arc;
 
 use crate::failure::{Failed, Staged, guarded};
-use crate::stage::{Stage, always, handed_on};
-use crate::{calls, configuration, files, stage, stored, weight};
+use crate::searched::choices;
+use crate::stage::{Stage, always};
+use crate::steps::{
+    control_settings, form_settings, lowered, lowering_settings, passed, register_budget, register_settings,
+    with_control, with_forms, with_registers, words,
+};
+use crate::{configuration, files, searched, stage, stored, weight};
 
 /// The names of the queries of stages, in order; `compiled` stands for all but the last where none is kept.
 pub const STAGES: [&str; 10] = [
@@ -30,38 +34,13 @@ pub const STAGES: [&str; 10] = [
     "encoded",
 ];
 
-/// The most registers that the source grants a kernel or function by itself.
-#[query(returns(copy))]
-pub fn register_limit<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Option<u16> {
-    unit.file(db).volatile(db);
-    oriole_lower::register_limit(files::body(db, unit).as_deref()?, configuration::chip_info(db, config))
-}
-
-/// The most registers that all kernels which reach a function leave it. Asked for functions only.
-#[query(returns(copy))]
-pub fn register_budget<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Option<u16> {
-    let kernels = calls::reaching_kernels(db, unit).iter();
-    kernels.filter_map(|&kernel| register_limit(db, kernel, config)).min()
-}
-
 /// Phases 0 to 13: lowered, in opcodes of the machine.
 #[query(returns(ref), heap_size = weight::function)]
 pub fn bridged<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Function> {
     let body = files::body(db, unit).as_ref().ok_or(Failed::Diagnosed)?;
-    let settings = lowering_settings(db, unit, config);
+    let settings = lowering_settings(db, unit, config, choices(db, unit, config));
     let stage = Stage::new(unit, config, Group::Bridged, settings);
     stage.of(db, body, always, |settings| lowered(db, config, settings, body))
-}
-
-/// The options that lowering and the first phases read.
-fn lowering_settings<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Settings {
-    let lower = configuration::lowering(db, unit.file(db), config);
-    Settings { lower, ..stage::pass_settings(db, config, Group::Bridged) }
-}
-
-/// Lowers a body and runs the first phases.
-fn lowered(db: &dyn Db, config: Config, settings: &Settings, body: &Body) -> Staged<Function> {
-    stage::run(db, config, "bridged", settings, |context| oriole_pipeline::lower(body, context))
 }
 
 /// Phases 14 to 22.
@@ -103,137 +82,45 @@ fn grouped<'db>(
     before: &Staged<Function>,
 ) -> Staged<Function> {
     let before = before.as_ref().map_err(Clone::clone)?;
-    let settings = stage::pass_settings(db, config, group);
+    let settings = stage::pass_settings(db, config, choices(db, unit, config), group);
     let stage = Stage::new(unit, config, group, settings);
     stage.of(db, before, always, |settings| passed(db, config, settings, group, (**before).clone()))
-}
-
-/// Runs a group of passes.
-fn passed(
-    db: &dyn Db,
-    config: Config,
-    settings: &Settings,
-    group: Group,
-    function: Function,
-) -> Staged<Function> {
-    stage::run(db, config, group.name(), settings, |context| oriole_pipeline::run(group, function, context))
 }
 
 /// Phases 97 to 105: ordered, with registers.
 #[query(returns(ref), lru = 512, heap_size = weight::allocated)]
 pub fn allocated<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Allocated> {
     let before = legal(db, unit, config).as_ref().map_err(Clone::clone)?;
-    let settings = register_settings(db, unit, config);
+    let settings = register_settings(db, unit, config, choices(db, unit, config));
     let stage = Stage::new(unit, config, Group::Allocated, settings);
     // Where requests for registers were dropped, the bounds of the body count as well.
     let lasts = |allocated: &Allocated| allocated.assignment.dropped_grants.is_none();
     stage.of(db, before, lasts, |settings| with_registers(db, unit, config, settings, (**before).clone()))
 }
 
-/// The options that scheduling and allocation read.
-fn register_settings<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Settings {
-    let mut order = configuration::order_options(db, config);
-    let mut allocate = configuration::allocate_options(db, config);
-    if unit.kind(db) == UnitKind::Function {
-        order.limit = allocate.function_limit.or(order.limit);
-        // A function runs with the registers of the kernel that calls it.
-        let budget = register_budget(db, unit, config);
-        allocate.limit = allocate.function_limit.or(allocate.limit).into_iter().chain(budget).min();
-    }
-    Settings { order, allocate, ..stage::settings() }
-}
-
-/// Schedules a function and gives it registers.
-fn with_registers<'db>(
-    db: &'db dyn Db,
-    unit: FunctionUnit<'db>,
-    config: Config,
-    settings: &Settings,
-    function: Function,
-) -> Staged<Allocated> {
-    let body = || files::body(db, unit).as_deref();
-    let cap = || oriole_lower::register_cap(body()?, configuration::chip_info(db, config));
-    stage::run(db, config, "allocated", settings, |context| oriole_pipeline::allocate(function, cap, context))
-}
-
 /// Forms chosen; after this nothing adds or removes an instruction.
 #[query(returns(ref), lru = 512, heap_size = weight::machine)]
 pub fn selected<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<MachineFunction> {
     let before = allocated(db, unit, config).as_ref().map_err(Clone::clone)?;
-    let settings = form_settings(db, config);
+    let settings = form_settings(db, config, choices(db, unit, config));
     let stage = Stage::new(unit, config, Group::Selected, settings);
     stage.of(db, before, always, |settings| with_forms(db, config, settings, before))
-}
-
-/// The options that the choice of forms reads.
-fn form_settings(db: &dyn Db, config: Config) -> Settings {
-    Settings { select: configuration::select_options(db, config), ..stage::settings() }
-}
-
-/// Chooses the forms of instructions.
-fn with_forms(
-    db: &dyn Db,
-    config: Config,
-    settings: &Settings,
-    allocated: &Allocated,
-) -> Staged<MachineFunction> {
-    stage::run(db, config, "selected", settings, |context| oriole_pipeline::select(allocated, context))
 }
 
 /// Phases 106 to 116 and 119 to 121: laid out, with control words.
 #[query(returns(ref), lru = 512, heap_size = weight::machine)]
 pub fn finished<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<MachineFunction> {
     let before = selected(db, unit, config).as_ref().map_err(Clone::clone)?;
-    let settings = control_settings(db, config);
+    let settings = control_settings(db, config, choices(db, unit, config));
     let stage = Stage::new(unit, config, Group::Finished, settings);
     stage.of(db, before, always, |settings| with_control(db, config, settings, (**before).clone()))
-}
-
-/// The options that the last scheduling and control words read.
-fn control_settings(db: &dyn Db, config: Config) -> Settings {
-    Settings { finish: configuration::finish_options(db, config), ..stage::settings() }
-}
-
-/// Schedules a function once more and fills in control words.
-fn with_control(
-    db: &dyn Db,
-    config: Config,
-    settings: &Settings,
-    machine: MachineFunction,
-) -> Staged<MachineFunction> {
-    stage::run(db, config, "finished", settings, |context| oriole_pipeline::finish(machine, context))
 }
 
 /// All phases at once, for a database that keeps no stages.
 #[query(returns(ref), heap_size = weight::linked)]
 pub fn compiled<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<LinkedFunction> {
-    straight(db, unit, config, files::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?)
-}
-
-/// All stages after the body at once: the same steps as the queries, each value handed on and none kept.
-fn straight<'db>(
-    db: &'db dyn Db,
-    unit: FunctionUnit<'db>,
-    config: Config,
-    body: &Body,
-) -> Staged<LinkedFunction> {
-    let settings = lowering_settings(db, unit, config);
-    let mut function = handed_on(lowered(db, config, &settings, body)?);
-    for group in [Group::Early, Group::SsaEarly, Group::SsaMid, Group::SsaLate, Group::Legal] {
-        let settings = stage::pass_settings(db, config, group);
-        function = handed_on(passed(db, config, &settings, group, function)?);
-    }
-    let mut allocated = with_registers(db, unit, config, &register_settings(db, unit, config), function)?;
-    let machine = handed_on(with_forms(db, config, &form_settings(db, config), &allocated)?);
-    // The stages left need names and the frame only, except for debug info about the places of registers.
-    if !oriole_pipeline::is_for_debuggers(&allocated)
-        && let Some(allocated) = Arc::get_mut(&mut allocated)
-    {
-        allocated.function.blocks = Default::default();
-        allocated.function.values = Default::default();
-    }
-    let finished = with_control(db, config, &control_settings(db, config), machine)?;
-    words(db, config, body, &allocated, &finished)
+    let body = files::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
+    Ok(searched::compiled(db, unit, config, body)?.1)
 }
 
 /// Phase 122: words, what is symbolic in them, and what layout must know of the function.
@@ -251,20 +138,6 @@ pub fn encoded<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) ->
         let finished = finished(db, unit, config).as_ref().map_err(Clone::clone)?;
         let stage = Stage::new(unit, config, Group::Encoded, (body.clone(), allocated.clone()));
         stage.of(db, finished, always, |_| words(db, config, body, allocated, finished))
-    })
-}
-
-/// Encodes a function.
-fn words(
-    db: &dyn Db,
-    config: Config,
-    body: &Body,
-    allocated: &Allocated,
-    finished: &MachineFunction,
-) -> Staged<LinkedFunction> {
-    let settings = stage::settings();
-    stage::run(db, config, "encoded", &settings, |context| {
-        oriole_pipeline::encode(body, allocated, finished, context)
     })
 }
 

@@ -7,8 +7,8 @@
 //! serves.
 //!
 //! Queries are in the order from text to container, and a file calls only files above it: [`files`],
-//! [`calls`], [`configuration`], [`checks`], [`functions`], [`images`], [`debug`], [`modules`]. Below them
-//! are their callers: [`driver`] and [`view`]. The stages themselves are in the pure crates; no pass, no rule
+//! [`calls`], [`configuration`], [`checks`], [`steps`], [`searched`], [`functions`], [`images`], [`debug`],
+//! [`modules`]. Below them are their callers: [`driver`] and [`view`]. The stages themselves are in the pure crates; no pass, no rule
 //! of PTX, no file access and no rendering may enter.
 
 pub mod calls;
@@ -23,7 +23,9 @@ pub mod images;
 mod lacking;
 pub mod modules;
 mod progress;
+pub mod searched;
 mod stage;
+pub mod steps;
 mod stored;
 pub mod view;
 mod weight;

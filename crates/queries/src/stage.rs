@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::sync::LazyLock;
 
 use oriole_inputs::{Config, Db, FunctionUnit, Place, Slot};
-use oriole_options::Options;
+use oriole_options::{Choices, Options};
 use oriole_pipeline::{Context, Group, Settings};
 use triomphe::Arc;
 
@@ -21,9 +21,9 @@ pub(crate) fn settings() -> Settings {
     *DEFAULTS
 }
 
-/// The settings of a stage of passes.
-pub(crate) fn pass_settings(db: &dyn Db, config: Config, stage: Group) -> Settings {
-    Settings { passes: configuration::stage_options(db, config, stage), ..settings() }
+/// The settings of a stage of passes for a function with these choices.
+pub(crate) fn pass_settings(db: &dyn Db, config: Config, choices: Choices, stage: Group) -> Settings {
+    Settings { passes: choices.passes(configuration::stage_options(db, config, stage)), ..settings() }
 }
 
 /// The settings of all stages after lowering.

@@ -40,7 +40,8 @@ fn start(db: &dyn Db, config: Config, schema: &str) -> KeyBuilder {
         .with(&configuration::order_options(db, config))
         .with(&configuration::allocate_options(db, config))
         .with(&configuration::select_options(db, config))
-        .with(&configuration::finish_options(db, config));
+        .with(&configuration::finish_options(db, config))
+        .with(&configuration::search_trials(db, config));
     key
 }
 
@@ -57,7 +58,10 @@ pub(crate) fn encoded<'db>(
     let key = || {
         let mut key = start(db, config, SCHEMA);
         let budget = budget();
-        key.with(&configuration::lowering(db, unit.file(db), config)).with(&budget).with(body).finish()
+        key.with(&configuration::lowering(db, unit.file(db), config)).with(&budget).with(body);
+        let known = || configuration::known_choices(db, unit, config);
+        let known = configuration::search_trials(db, config).and_then(|_| known());
+        key.with(&known).finish()
     };
     kept(db, key, compile)
 }
@@ -112,6 +116,7 @@ pub(crate) fn whole_file(
     let unit = |text: &str| KeyBuilder::new(UNIT_SCHEMA, BUILD).with(text).finish().0;
     let mut key = start(db, config, FILE_SCHEMA);
     key.with(&configuration::debug_options(db, config));
+    key.with(config.search(db));
     for piece in file.cut(db).pieces() {
         key.with(piece.source.digest(unit));
     }

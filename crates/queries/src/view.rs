@@ -13,7 +13,7 @@ use oriole_syntax::UnitKind;
 
 use crate::failure::{Failed, Staged, Static};
 use crate::stage::{copied, handed_on, pass_settings, settings};
-use crate::{calls, configuration, files, functions, images, stage};
+use crate::{calls, configuration, files, functions, images, searched, stage};
 
 /// The resources of a kernel or function of a compiled module.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -125,7 +125,7 @@ pub fn ori_after<'db>(
     let body = files::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
     let settings = Settings {
         lower: configuration::lowering(db, unit.file(db), config),
-        ..pass_settings(db, config, phase.group)
+        ..pass_settings(db, config, searched::choices(db, unit, config), phase.group)
     };
     stage::run(db, config, phase.group.name(), &settings, |context| {
         let before = before.map_or_else(|| oriole_pipeline::raw(body, context), Ok)?;
@@ -180,8 +180,9 @@ pub fn followed<'db>(
     let mut function = handed_on(raw);
     // That nothing is left to do is no change.
     let text_of = |function: &Function| Function { at_fixed_point: false, ..function.clone() }.to_string();
+    let choices = searched::choices(db, unit, config);
     for group in ORI_GROUPS {
-        let settings = Settings { lower, ..pass_settings(db, config, group) };
+        let settings = Settings { lower, ..pass_settings(db, config, choices, group) };
         // Between groups numbers change, which is no phase's doing.
         let mut before = text_of(&function);
         let after = stage::run(db, config, group.name(), &settings, |context| {
@@ -240,7 +241,8 @@ pub fn explained<'db>(
     config: Config,
 ) -> Staged<Vec<Vec<Explained>>> {
     let allocated = functions::allocated(db, unit, config).as_ref().map_err(Clone::clone)?;
-    let settings = Settings { select: configuration::select_options(db, config), ..settings() };
+    let select = searched::choices(db, unit, config).select(configuration::select_options(db, config));
+    let settings = Settings { select, ..settings() };
     stage::run(db, config, "explained", &settings, |context| Ok(oriole_pipeline::explain(allocated, context)))
 }
 
@@ -253,10 +255,11 @@ pub fn decisions<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) 
     let body = files::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
     let decisions = Decisions::default();
     let mut function: Option<Function> = None;
+    let choices = searched::choices(db, unit, config);
     for group in ORI_GROUPS {
         let settings = Settings {
             lower: configuration::lowering(db, unit.file(db), config),
-            ..pass_settings(db, config, group)
+            ..pass_settings(db, config, choices, group)
         };
         let before = function.take();
         let after = stage::run(db, config, group.name(), &settings, |context| {

@@ -96,6 +96,9 @@ fn differences(edit: &str, session: &Session, config: &str) -> String {
             || execution.query.ends_with("_options")
             || [
                 "chip_info",
+                "chosen",
+                "known_choices",
+                "search_trials",
                 "chip_key",
                 "register_limit",
                 "register_budget",
@@ -204,6 +207,15 @@ const FOR_DEBUGGERS: &[Edit] = &[
     ("a variable in `.debug_info`, for debuggers", |text| text.replace(".b64 table", ".b64 table+4")),
 ];
 
+/// Edits at level 4, where the choices of each function are searched for. No stage may have seen them before, or its result is in the
+/// history.
+const SEARCHING: &[Edit] = &[
+    ("an instruction of k7, at level 4", |text| {
+        text.replace("add.u32 %r2, %r1, 7;", "add.u32 %r2, %r1, 71;")
+    }),
+    ("the body of a callee, at level 4", |text| text.replace("%r1, 1000;", "%r1, 3001;")),
+];
+
 /// The module with a kernel that launches another one: it reads the descriptor of that from its slot.
 fn with_a_launch() -> String {
     in_kernel(
@@ -292,6 +304,9 @@ fn edits_run_what_the_table_says() {
     let mut options = Options::default();
     options.linking = oriole_options::Linking::Relocatable;
     differing += &edits_with(&mut session, &base, &options, RELOCATABLE);
+    let mut options = Options::default();
+    options.level = 4;
+    differing += &edits_with(&mut session, &base, &options, SEARCHING);
     let mut options = Options::default();
     options.level = 0;
     let section = ".section .debug_abbrev\n{\n.b8 0\n}\n.section .debug_info\n{\n.b64 table\n}\n";

@@ -7,6 +7,7 @@ mod edits;
 mod forms;
 mod pointers;
 mod routines;
+mod searched;
 mod sequences;
 mod store;
 mod support;

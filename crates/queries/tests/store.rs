@@ -107,6 +107,7 @@ fn options_and_chip_are_part_of_the_key() {
     assert_eq!(compiled(Chip::SM_90, |_| {}), (1, 0));
     assert_eq!(compiled(Chip::SM_90A, |_| {}), (0, 54));
     assert_eq!(compiled(Chip::SM_90, |options| options.level = 0), (0, 54));
+    assert_eq!(compiled(Chip::SM_90, |options| options.level = 4), (0, 54));
     for (knob, value) in [("fmad", "false"), ("maxrregcount", "40")] {
         let mut options = Options::default();
         options.set(knob, value).unwrap();

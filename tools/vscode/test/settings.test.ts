@@ -48,7 +48,7 @@ test('a setting that is wrong is told once', async () => {
   const session = await Session.start(from({ level: 9 }));
   await session.open(URI, kernelFile('control.ptx'));
   await sassView(session.ask, URI, 'control_collatz');
-  assert.deepEqual(session.told, ['oriole: there is no level 9; levels are 0 to 3']);
+  assert.deepEqual(session.told, ['oriole: there is no level 9; levels are 0 to 4']);
   await session.stop();
 });
 

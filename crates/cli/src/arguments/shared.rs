@@ -21,8 +21,8 @@ pub struct Target {
 /// Options of a compile, whatever the chip.
 #[derive(Args, Debug, Clone, PartialEq, Eq)]
 pub struct Tuning {
-    /// Optimization level 0 to 3 [default: 3, or 0 with --device-debug].
-    #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
+    /// Optimization level 0 to 4 [default: 3, or 0 with --device-debug]; 4 compiles each function many times and keeps the best.
+    #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=4))]
     pub level: Option<u8>,
     /// Contract multiplies and adds into fused multiply-adds.
     #[arg(long, value_name = "BOOL", default_value = "true", action = clap::ArgAction::Set)]

@@ -65,6 +65,11 @@ impl Opened {
         Opened { db, file, config, replaced }
     }
 
+    /// Changes the options.
+    pub fn set_options(&mut self, options: &Options) {
+        self.config.update(&mut self.db, options);
+    }
+
     /// Compiles on `threads` threads.
     pub fn compile(&self, threads: usize) -> Compiled {
         self.compile_watched(threads, &Progress::default())
