@@ -96,8 +96,8 @@ impl Outline {
                 UnitKind::Header => {
                     let lines = unit.text(text).lines().map(str::trim);
                     let words = lines.filter_map(|line| line.strip_prefix(".target"));
-                    let chips = words.flat_map(|words| words.split([',', ' ', '\t']));
-                    let chip = chips.filter(|word| word.starts_with("sm_")).next_back();
+                    let mut chips = words.flat_map(|words| words.split([',', ' ', '\t']));
+                    let chip = chips.rfind(|word| word.starts_with("sm_"));
                     outline.chip = chip.map(str::to_owned).or(outline.chip);
                 }
                 _ => {}
