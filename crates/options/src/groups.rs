@@ -140,6 +140,8 @@ pub struct AllocateOptions {
     pub clusters: bool,
     /// Branches skip empty blocks, and fall through where they can.
     pub thread_branches: bool,
+    /// Values take other registers where they would wait for memory accesses.
+    pub rename: bool,
     /// Most general registers, if limited.
     pub limit: Option<u16>,
     /// Limit for functions that others call, instead of that.
@@ -231,6 +233,7 @@ impl Options {
             cold_blocks: self.level > 0 && !self.bool(KnobId::NoColdBlocks),
             clusters: !self.bool(KnobId::NoRegisterClusters),
             thread_branches: self.level > 0 && !self.bool(KnobId::NoThreadBranches),
+            rename: self.level > 0 && !self.bool(KnobId::NoRename),
             limit: self.register_limit(),
             function_limit: self.count(KnobId::FuncMaxrregcount),
             enough: None,

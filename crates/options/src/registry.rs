@@ -212,6 +212,8 @@ knobs! {
         "Keep the moves of a loop back edge in a block of their own.");
     NoRegisterClusters = switch("no-register-clusters", &[Reader::Allocate],
         "Assign a register to each value separately, whatever copies and tuples connect it with.");
+    NoRename = switch("no-rename", &[Reader::Allocate],
+        "Do not give values other registers where they would wait until memory accesses have read the ones that they have.");
     MinRegs = switch("min-regs", &[Reader::Allocate], "Use as few registers as possible.");
     CheckRegisters = switch("check-registers", &[Reader::Allocate],
         "Check each register allocation with an independent checker.");

@@ -4,9 +4,11 @@ use crate::allocation::{Allocation, Prepared};
 use crate::error::AllocateError;
 use crate::frame::{self, FRAME_ALIGN};
 use crate::linear_scan::ScanInputs;
-use crate::one_file::{general, predicates};
+use crate::one_file::{general, predicates, usable};
 use crate::operands::alignment;
 use crate::reallocate::{improve, start};
+use crate::rename::rename;
+use crate::set::RegisterSet;
 use crate::work::Work;
 use crate::{abi, color, handles, operands};
 use oriole_chip::{Chip, RegisterFiles, allocated, nameable};
@@ -74,6 +76,9 @@ struct Limits {
     neediest: (Origin, u16),
 }
 
+/// Allocation unit of registers.
+const UNIT: u16 = 8;
+
 /// Every requested limit is raised to at least this many registers, as by ptxas.
 const FEWEST: u16 = 24;
 
@@ -140,6 +145,22 @@ impl Limits {
     fn is_bound(&self, files: &RegisterFiles) -> bool {
         self.all < u16::from(files.general.end_usable)
     }
+
+    /// True if registers that hold nothing may be used as they come: by a kernel with one register count.
+    fn may_rename(&self, work: &Work) -> bool {
+        work.function.is_entry && work.function.routine.is_none() && self.at_start.is_none()
+    }
+
+    /// Renames values where writes would wait for memory accesses: within what is allocated anyway, else up to where
+    /// an SM still holds as many warps as it can.
+    fn rename(&self, work: &mut Work, options: &AllocateOptions) {
+        let highest = work.highest();
+        let counted = nameable(allocated(highest).next_multiple_of(UNIT)).max(highest);
+        let most = counted.max(nameable(options.enough.unwrap_or(0))).min(self.limit.max(highest));
+        let usable = usable(work, most);
+        let graph = work.function.graph();
+        rename(work, graph.cfg(), usable, usable.within(RegisterSet::range(0, counted)));
+    }
 }
 
 /// Allocates all register files.
@@ -156,7 +177,7 @@ pub fn allocate(
         color::color(&mut work, file, files)?;
     }
     predicates(&mut work, files, options.clusters)?;
-    let work = general_within(work, &limits, options).map_err(|error| match error {
+    let mut work = general_within(work, &limits, options).map_err(|error| match error {
         AllocateError::TooFewRegisters { file: File::R, limit } if limits.is_bound(files) => {
             // A part of a kernel that changes its register count may have fewer than others.
             let limit = allocated(if limits.at_start.is_some() { limit.min(limits.all) } else { limits.all });
@@ -165,6 +186,9 @@ pub fn allocate(
         }
         error => error,
     })?;
+    if options.rename && limits.may_rename(&work) {
+        limits.rename(&mut work, options);
+    }
     let mut general_registers = allocated(work.highest());
     if limits.by_convention {
         general_registers = general_registers.max(24);

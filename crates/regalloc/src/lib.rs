@@ -30,6 +30,7 @@ mod one_file;
 mod operands;
 mod places;
 mod reallocate;
+mod rename;
 mod set;
 mod work;
 

@@ -3,6 +3,7 @@
 
 mod broken;
 mod random;
+mod renamed;
 mod written;
 
 use crate::allocation::Prepared;

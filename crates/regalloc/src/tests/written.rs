@@ -10,7 +10,7 @@ use oriole_ori::{File, Value};
 use typed_index_collections::TiVec;
 
 /// Prints the expanded function with physical registers.
-fn show(text: &str, limit: Option<u16>, expected: Expect) {
+pub(super) fn show(text: &str, limit: Option<u16>, expected: Expect) {
     show_with(text, &options(limit), expected);
 }
 
