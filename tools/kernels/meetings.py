@@ -5,7 +5,7 @@ import record
 from record import Given, Random, Result, case
 
 FILE = 'meetings'
-# Reductions in one instruction are missing before sm_80: the others have a file of their own.
+# Chips before sm_80 have no reductions: the others have a file of their own, which they run.
 OLD_FILE = 'meetings_old'
 HEAD = '// Written by tools/kernels/meetings.py: lanes that exchange from several places.\n.version 8.0\n.target {}\n.address_size 64\n'
 LANES = 64
@@ -181,7 +181,7 @@ def ends_sum(words):
 
 def write_ptx():
     new = HEAD.format('sm_80') + arms_text('meetings_of_reductions', NEW, '-1') + arms_text('meetings_of_reductions_by_mask', NEW, None)
-    old = HEAD.format('sm_70') + arms_text('meetings_of_arms', OLD, '-1') + arms_text('meetings_of_arms_by_mask', OLD[4:], None) + calls_text() + ends_text()
+    old = HEAD.format('sm_80') + arms_text('meetings_of_arms', OLD, '-1') + arms_text('meetings_of_arms_by_mask', OLD[4:], None) + calls_text() + ends_text()
     open(os.path.join(record.ROOT, FILE + '.ptx'), 'w').write(new)
     open(os.path.join(record.ROOT, OLD_FILE + '.ptx'), 'w').write(old)
 

@@ -437,7 +437,8 @@ fn debuggers_find_variables_and_scopes() {
 /// The opcodes under each line of the source, in the order of the code; what fills up the end is left out.
 fn opcodes_by_line(cubin: &Path) -> String {
     let mut rows = String::new();
-    for line in oriole(&["dis", "--lines", &text(cubin)]).out.lines() {
+    let listing = oriole(&["dis", "--lines", &text(cubin)]).out;
+    for line in listing.lines().filter(|line| !line.starts_with("// ptx ")) {
         if let Some(place) = line.strip_prefix("// /src/") {
             let _ = write!(rows, "\n{place}:");
         } else if let Some((_, instruction)) = line.split_once("*/ ") {

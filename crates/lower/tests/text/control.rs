@@ -35,6 +35,7 @@ fn warp() {
               r2 = Copy u6 ; 4
               WARPSYNC.ALL ; 5
               p1, URZ = ELECT PT ; 5
+              WARPSYNC.ALL ; 5
               r7, PT = VOTE.ANY p1 ; 5
               r2 = FLO.U32 r7 ; 5
               r8 = MOV 0xf ; 6
