@@ -95,7 +95,7 @@ fn joins(function: &Function, first: &Place, last: &Place, next: &Place) -> bool
     };
     (end..).zip(between()).all(plain)
         && !instructions[first.wait..next.at].iter().any(writes)
-        && !instructions[first.wait..next.at].iter().any(|it| effects::is_transfer(it))
+        && !instructions[first.wait..next.at].iter().any(effects::is_transfer)
 }
 
 /// Splits the block of a row: lanes exchange in place, or call routines.

@@ -14,6 +14,7 @@ use crate::operands::{
 use crate::set::RegisterSet;
 use crate::work::Work;
 use oriole_chip::RegisterFiles;
+use oriole_ori::effects::is_convergent;
 use oriole_ori::{
     Cfg, Destination, Divergence, File, FlowGraph, Function, Instruction, Liveness, Opcode, Pseudo, Source,
     SourceKind, Value, values_across_blocks,
@@ -400,14 +401,14 @@ impl Graph {
     }
 }
 
-/// True if some block after the first copies something to the file, or calls a function that may write it. All other
-/// writes are where the whole warp executes.
+/// True if some block after the first copies something to the file, gathers something of the lanes there, or calls a function
+/// that may write it. All other writes are where the whole warp executes.
 fn may_write_in_parts(function: &Function, file: File) -> bool {
     let moves = [Opcode::Pseudo(Pseudo::Copy), Opcode::Sass(Op::UMOV)];
     function.blocks.iter().skip(1).flat_map(|block| &block.instructions).any(|instruction| {
-        let copies = moves.contains(&instruction.opcode)
+        let writes = (moves.contains(&instruction.opcode) || is_convergent(instruction))
             && instruction.destinations.iter().any(|destination| destination.file == file);
-        copies || instruction.call.as_ref().is_some_and(|call| call.clobbers_uniform)
+        writes || instruction.call.as_ref().is_some_and(|call| call.clobbers_uniform)
     })
 }
 

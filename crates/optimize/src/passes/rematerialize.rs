@@ -388,13 +388,21 @@ impl<'a> Analyses<'a> {
         Some(())
     }
 
-    /// True if a value is live at a rematerialization site in any case. Uniform registers are plentiful.
+    /// True if a value is live at a rematerialization site in any case. Uniform registers are plentiful; but one that a
+    /// subset of the warp writes, such as the result of `REDUX`, is only its own until the end of the block.
     fn is_at(&self, value: Value, site: Site) -> bool {
         if !self.definitions.is_stable(value) {
             return false;
         }
         match self.function.file(value) {
-            File::UR => true,
+            File::UR => match self.definitions.place(value) {
+                Place::Instruction(block, index) => {
+                    block == BlockId(0) && self.function.is_entry
+                        || self.liveness.is_live_out(block, value)
+                        || block == site.block && site.from > index
+                }
+                _ => false,
+            },
             File::R | File::P if site.from == 0 => self.liveness.is_live_in(site.block, value),
             File::R | File::P => self.liveness.is_live_out(site.block, value),
             _ => false,

@@ -266,6 +266,50 @@ b3:
 }
 
 #[test]
+fn a_reduction_in_a_part_of_the_warp_keeps_uniform_registers_of_the_others() {
+    // The same where nothing is copied: lanes reduce.
+    show(
+        "kernel params=8 barriers=0
+b0: -> b1 b2
+  r0 = S2R %(SR_TID.X) ; 0
+  u4 = ULDC c[0][0x210] ; 0
+  p1, PT = ISETP.AND.LT r0, 0x3, PT ; 0
+  @p1 BRA b2 ; 0
+b1: -> b3
+  u5 = REDUX.SUM r0 ; 1
+  r3 = Copy u5 ; 1
+  STS [r0], r3 mem(shared w) ; 1
+  BRA b3 ; 1
+b2: -> b3
+  r6 = IADD3 r0, u4, RZ ; 2
+  STS [r0], r6 mem(shared w) ; 2
+b3:
+  EXIT ; 3
+",
+        None,
+        expect![[r#"
+            registers=5 frame=0
+            kernel params=8 barriers=0
+            b0: -> b2 b1
+              r0 = S2R %(SR_TID.X) ; 0
+              u260 = ULDC c[0][0x210] ; 0
+              p320, PT = ISETP.AND.LT r0, 0x3, PT ; 0
+              @p320 BRA b1 ; 0
+            b1: -> b3
+              r2 = IADD3 r0, u260, RZ ; 2
+              STS [r0], r2 mem(shared w) ; 2
+              BRA b3 ; 2
+            b2: -> b3
+              u261 = REDUX.SUM r0 ; 1
+              r2 = Copy u261 ; 1
+              STS [r0], r2 mem(shared w) ; 1
+            b3:
+              EXIT ; 3
+        "#]],
+    );
+}
+
+#[test]
 fn what_a_routine_does_not_state_survives_its_call() {
     // r0 is in a register that the call preserves; on the path around it nothing moves.
     show(
