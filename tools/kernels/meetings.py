@@ -52,9 +52,9 @@ OLD = [
     ('and.b32 w, v, 127; setp.eq.u32 p, w, 1; vote.sync.any.pred p, p, m; selp.b32 w, 5, 6, p;', lambda values, lane: 5 if any(it & 127 == 1 for it in values.values()) else 6),
     ('setp.ge.u32 p, v, 0; vote.sync.uni.pred p, p, m; selp.b32 w, 5, 6, p;', lambda values, lane: 5),
     ('and.b32 w, v, 3; match.any.sync.b32 w, w, m;', lambda values, lane: lanes_with(values, lambda it: it & 3 == values[lane] & 3)),
-    ('and.b32 w, v, 3; mul.wide.u32 d, w, -1; match.any.sync.b64 w, d, m;', lambda values, lane: lanes_with(values, lambda it: it & 3 == values[lane] & 3)),
+    ('and.b32 w, v, 3; mov.b64 d, {w, w}; match.any.sync.b64 w, d, m;', lambda values, lane: lanes_with(values, lambda it: it & 3 == values[lane] & 3)),
     ('and.b32 w, v, 128; match.all.sync.b32 w|p, w, m; selp.b32 w, w, 9, p;', lambda values, lane: all_same({k: v & 128 for k, v in values.items()}, lane) or 9),
-    ('and.b32 w, v, 256; mul.wide.u32 d, w, -1; match.all.sync.b64 w|p, d, m; selp.b32 w, w, 9, p;', lambda values, lane: all_same({k: v & 256 for k, v in values.items()}, lane) or 9),
+    ('and.b32 w, v, 256; mov.b64 d, {w, w}; match.all.sync.b64 w|p, d, m; selp.b32 w, w, 9, p;', lambda values, lane: all_same({k: v & 256 for k, v in values.items()}, lane) or 9),
 ]
 NEW = [
     ('redux.sync.add.s32 w, v, m;', folded(lambda a, b: a + b)),
