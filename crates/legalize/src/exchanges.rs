@@ -12,7 +12,7 @@
 use crate::emit::Emit;
 use crate::exchange_places::{self, Place};
 use crate::exchange_routine::Shape;
-use crate::routine::{self, Routine};
+use crate::routine::{Routine, Routines};
 use oriole_chip::Chip;
 use oriole_ori::{
     BlockId, Builder, File, FormChange, Function, Guard, Instruction, Origin, Outcome, Pass, Source,
@@ -34,9 +34,11 @@ pub fn run(function: &mut Function, chip: Chip) -> bool {
     if drop_waits(function, &all, &shared) {
         shared = exchange_places::shared(function, &exchange_places::all(function));
     }
+    // They are called always: only so lanes of several places meet.
+    let mut routines = Routines::new(chip, true, false);
     // Later rows first, so that indices of earlier ones stay.
     for row in rows(function, &shared).into_iter().rev() {
-        ask(function, chip, row);
+        ask(function, &mut routines, row);
     }
     !shared.is_empty()
 }
@@ -53,8 +55,13 @@ fn drop_waits(function: &mut Function, all: &[Place], shared: &[Place]) -> bool 
     };
     let waits: Vec<(BlockId, usize)> =
         all.iter().filter(|it| again(it)).map(|it| (it.block, it.wait)).collect();
-    for &(block, wait) in waits.iter().rev() {
-        function.block_mut(block).instructions.remove(wait);
+    for of_block in waits.chunk_by(|one, other| one.0 == other.0) {
+        let mut dropped = of_block.iter().map(|&(_, wait)| wait).peekable();
+        let mut at = 0..;
+        function
+            .block_mut(of_block[0].0)
+            .instructions
+            .retain(|_| at.next().is_none_or(|at| dropped.next_if_eq(&at).is_none()));
     }
     !waits.is_empty()
 }
@@ -68,7 +75,7 @@ fn rows<'a>(function: &Function, places: &'a [Place]) -> Vec<&'a [Place]> {
         while let Some(next) = rest.get(count)
             && next.block == first.block
             && next.mask == first.mask
-            && joins(function, first, &rest[count - 1], next)
+            && joins(function, &rest[count - 1], next)
         {
             count += 1;
         }
@@ -79,12 +86,11 @@ fn rows<'a>(function: &Function, places: &'a [Place]) -> Vec<&'a [Place]> {
     rows
 }
 
-/// Whether an exchange may ask with those before it: the mask is the same, and lanes stay together between them.
-fn joins(function: &Function, first: &Place, last: &Place, next: &Place) -> bool {
-    let end = last.at + 1;
+/// Whether an exchange may ask with the one before it, whose mask it has: the mask stays, and lanes stay together between
+/// them.
+fn joins(function: &Function, last: &Place, next: &Place) -> bool {
     let instructions = &function.block(next.block).instructions;
-    let between = || instructions[end..next.at].iter();
-    let mask = first.mask.as_plain_value();
+    let mask = next.mask.as_plain_value();
     let writes = |instruction: &Instruction| {
         let mut writes = false;
         instruction.for_each_definition(|value| writes |= Some(value) == mask);
@@ -93,13 +99,12 @@ fn joins(function: &Function, first: &Place, last: &Place, next: &Place) -> bool
     let plain = |(at, instruction): (usize, &Instruction)| {
         at == next.wait || !effects::is_convergent(instruction) || effects::is_exchange(instruction)
     };
-    (end..).zip(between()).all(plain)
-        && !instructions[first.wait..next.at].iter().any(writes)
-        && !instructions[first.wait..next.at].iter().any(effects::is_transfer)
+    (last.at + 1..next.at).all(|at| plain((at, &instructions[at])))
+        && !instructions[last.wait..next.at].iter().any(|it| writes(it) || effects::is_transfer(it))
 }
 
 /// Splits the block of a row: lanes exchange in place, or call routines.
-fn ask(function: &mut Function, chip: Chip, row: &[Place]) {
+fn ask(function: &mut Function, routines: &mut Routines, row: &[Place]) {
     let [first, ..] = row else { return };
     let end = row.last().map_or(first.at, |last| last.at) + 1;
     let mut head = std::mem::take(&mut function.block_mut(first.block).instructions);
@@ -113,20 +118,17 @@ fn ask(function: &mut Function, chip: Chip, row: &[Place]) {
     let [here, away, join] = [(); 3].map(|()| builder.new_block());
     builder.branch(Guard { value: whole, negated: true }, away, here);
     builder.set_block(here);
-    let is_wait = |at: usize| row.iter().any(|place| place.wait - first.wait == at);
-    for (_, instruction) in code.iter().enumerate().filter(|&(at, _)| !is_wait(at)) {
-        builder.push(instruction.clone());
-    }
+    let mut waits = row.iter().map(|place| place.wait).peekable();
+    let code: Vec<(usize, Instruction)> =
+        (first.wait..).zip(code).filter(|&(at, _)| waits.next_if_eq(&at).is_none()).collect();
+    code.iter().for_each(|(_, instruction)| builder.push(instruction.clone()));
     builder.fall_through(join);
     builder.function_mut().block_mut(away).cold = true;
     builder.set_block(away);
     let mut places = row.iter().peekable();
-    for (at, instruction) in code.into_iter().enumerate() {
-        if is_wait(at) {
-            continue;
-        }
-        match places.next_if(|place| place.at - first.wait == at) {
-            Some(place) => exchange(&mut builder, chip, place, &instruction),
+    for (at, instruction) in code {
+        match places.next_if(|place| place.at == at) {
+            Some(place) => exchange(&mut builder, routines, place, &instruction),
             None => builder.push(instruction),
         }
     }
@@ -161,7 +163,7 @@ fn in_register(builder: &mut Builder<'_>, source: Source) -> Value {
 }
 
 /// The exchange by its routine, in place of an instruction.
-fn exchange(builder: &mut Builder<'_>, chip: Chip, place: &Place, instruction: &Instruction) {
+fn exchange(builder: &mut Builder<'_>, routines: &mut Routines, place: &Place, instruction: &Instruction) {
     builder.set_origin(instruction.origin);
     let skipped = instruction.guard.map(|guard| {
         let [call, after] = [(); 2].map(|()| builder.new_block());
@@ -176,8 +178,7 @@ fn exchange(builder: &mut Builder<'_>, chip: Chip, place: &Place, instruction: &
     words.push(in_register(builder, place.mask.clone()));
     let arguments: Vec<&[Value]> = words.chunks(1).collect();
     let which = Routine::Exchange(place.exchange);
-    let code = which.text_for(chip);
-    let results = routine::call(&mut Emit { b: builder }, chip, which, &code, &arguments);
+    let results = routines.results(&mut Emit { b: builder }, which, &arguments);
     for (value, result) in given(builder, shape, instruction).into_iter().zip(results) {
         let Some(value) = value else { continue };
         match builder.function().file(value) {

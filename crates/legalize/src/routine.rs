@@ -148,7 +148,7 @@ impl Routine {
     }
 
     /// The code of the text, with the opcodes of a chip.
-    pub(crate) fn text_for(self, chip: Chip) -> Function {
+    fn text_for(self, chip: Chip) -> Function {
         let mut code = self.code();
         for id in code.block_ids() {
             for instruction in &mut code.block_mut(id).instructions {
@@ -254,7 +254,7 @@ fn join_returns(code: &mut Function) {
 }
 
 /// Calls a routine: the words of all results in order.
-pub(crate) fn call(
+fn call(
     emit: &mut Emit<'_, '_>,
     chip: Chip,
     routine: Routine,
