@@ -20,7 +20,7 @@ pub use control::{
     completes_before_next, counted_scoreboard, is_branch_like, waits,
 };
 pub use model::{Listed, Model};
-pub use operand_cache::{CACHE_SLOTS, Cached, banks, operand_cache};
+pub use operand_cache::{CACHE_SLOTS, Cached, CachedRead, OperandCache, banks, operand_cache};
 pub use oriole_sass::info::{Class, Unit};
 pub use oriole_sass::{ResultPart, Slot};
 pub use resource::{Resources, UNITS};

@@ -51,3 +51,53 @@ pub fn banks(first: u8, registers: u8) -> u8 {
         _ => 3,
     }
 }
+
+/// A source that an instruction reads through the operand cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CachedRead {
+    /// Its slot, 0 to 2 for A to C.
+    pub slot: usize,
+    /// The cache of the 64-bit floating-point unit.
+    pub double: bool,
+    /// Its first register, and their number.
+    pub first: u8,
+    /// One or two.
+    pub registers: u8,
+    /// It is kept for the next instruction.
+    pub keep: bool,
+}
+
+/// The entries of the operand caches of a quarter of an SM: by unit (64-bit floating-point or not), slot and bank; first
+/// register and their number.
+#[derive(Clone, Default, Debug)]
+pub struct OperandCache([[[Option<(u8, u8)>; 2]; CACHE_SLOTS]; 2]);
+
+impl OperandCache {
+    /// Registers that an instruction reads from each bank: those that are not kept. A register in several slots is read
+    /// once.
+    pub fn reads(&self, sources: impl Iterator<Item = CachedRead> + Clone) -> [u64; 2] {
+        let mut reads = [0; 2];
+        for (at, source) in sources.clone().enumerate() {
+            let again = sources.clone().take(at).any(|other| other.first == source.first);
+            let kept = &self.0[usize::from(source.double)][source.slot.min(CACHE_SLOTS - 1)];
+            for bank in 0..2 {
+                let wanted = banks(source.first, source.registers) >> bank & 1 == 1;
+                let there = kept[bank] == Some((source.first, source.registers));
+                reads[bank] += u64::from(wanted && !there && !again);
+            }
+        }
+        reads
+    }
+
+    /// Keeps what an instruction flags, and frees the other entries that it reads.
+    pub fn keep(&mut self, sources: impl Iterator<Item = CachedRead>) {
+        for source in sources {
+            let kept = &mut self.0[usize::from(source.double)][source.slot.min(CACHE_SLOTS - 1)];
+            for (bank, entry) in kept.iter_mut().enumerate() {
+                if banks(source.first, source.registers) >> bank & 1 == 1 {
+                    *entry = source.keep.then_some((source.first, source.registers));
+                }
+            }
+        }
+    }
+}

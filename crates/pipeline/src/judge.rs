@@ -10,7 +10,9 @@ mod quarter;
 
 use crate::{Allocated, Target};
 use oriole_chip::Usage;
-use oriole_latency::{CACHE_SLOTS, Model, UNITS, Unit, completes_before_next, operand_cache, waits};
+use oriole_latency::{
+    CACHE_SLOTS, CachedRead, Model, UNITS, Unit, completes_before_next, operand_cache, waits,
+};
 use oriole_ori::{MachineFunction, MachineInstruction};
 use oriole_sass::info::{Effect, Queue, Space};
 use oriole_sass::register::RZ;
@@ -48,18 +50,7 @@ struct Step {
     completes: bool,
     yields: bool,
     /// The registers that it reads through the operand cache, by slot.
-    sources: [Option<Source>; CACHE_SLOTS],
-}
-
-/// A register that an instruction reads through the operand cache.
-#[derive(Clone, Copy, Debug)]
-struct Source {
-    /// Of the 64-bit floating-point unit.
-    double: bool,
-    first: u8,
-    registers: u8,
-    /// It is kept for the next instruction.
-    keep: bool,
+    sources: [Option<CachedRead>; CACHE_SLOTS],
 }
 
 /// How much there is to run.
@@ -192,7 +183,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn sources(&self, model: &Model, machine: &MachineInstruction) -> [Option<Source>; CACHE_SLOTS] {
+    fn sources(&self, model: &Model, machine: &MachineInstruction) -> [Option<CachedRead>; CACHE_SLOTS] {
         let instruction = &machine.instruction;
         let class = model.class(instruction.op, &instruction.mods);
         let source = |slot: usize| {
@@ -200,7 +191,13 @@ impl<'a> Judge<'a> {
             let operand = instruction.operands.get(usize::from(*form.reuse.get(slot)?))?;
             let OperandKind::Reg(first) = operand.kind else { return None };
             let cached = operand_cache(class, slot).filter(|_| first != RZ)?;
-            Some(Source { double: cached.double, first, registers: cached.registers, keep: operand.reuse })
+            Some(CachedRead {
+                slot,
+                double: cached.double,
+                first,
+                registers: cached.registers,
+                keep: operand.reuse,
+            })
         };
         std::array::from_fn(source)
     }

@@ -45,5 +45,5 @@ pub use launch::{Argument, Error, Fault, Hazard, HazardKind, Launch, Options, Ou
 pub use likeness::{Likeness, likeness};
 pub use lint::lint;
 pub use machine::{run, run_observed};
-pub use observer::{Access, AccessKind, Described, Event, Meeting, Memory, Observer, Operand};
+pub use observer::{Access, AccessKind, Described, Event, Meeting, Memory, Observer};
 pub use pairs::pairs;

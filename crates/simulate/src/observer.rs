@@ -6,7 +6,7 @@
 
 use crate::cached_source::Source;
 use crate::program::Program;
-use oriole_latency::Class;
+use oriole_latency::{CachedRead, Class};
 use oriole_sass::Instruction;
 
 /// A watcher of a run.
@@ -36,22 +36,7 @@ pub struct Described {
     /// Its scheduling class.
     pub class: Class,
     /// The general registers that it reads through the operand cache.
-    pub sources: Vec<Operand>,
-}
-
-/// A register that an instruction reads through the operand cache.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Operand {
-    /// The cache of the 64-bit floating-point unit; otherwise that of all others.
-    pub double: bool,
-    /// The slot, 0 to 2 for A to C.
-    pub slot: usize,
-    /// The first register.
-    pub first: u8,
-    /// How many registers, one or two.
-    pub registers: u8,
-    /// The flag keeps it for the next instruction.
-    pub keep: bool,
+    pub sources: Vec<CachedRead>,
 }
 
 /// An instruction that a warp has issued.
@@ -161,7 +146,7 @@ impl Log {
 pub(crate) fn described(program: &Program) -> Vec<Option<Described>> {
     let operand = |source: &Source| {
         let Source { double, slot, first, registers, keep } = *source;
-        Operand { double, slot, first, registers, keep }
+        CachedRead { double, slot, first, registers, keep }
     };
     let steps = (0..).zip(&program.steps).map(|(index, step)| {
         let step = step.as_ref().ok()?;

@@ -4,11 +4,11 @@
 use crate::parameters::Parameters;
 use crate::remedy::{Change, Changes};
 use oriole_latency::{
-    Class, Model, SPECIAL_STALL, UNITS, Unit, completes_before_next, counted_scoreboard, waits,
+    CachedRead, Class, Model, SPECIAL_STALL, UNITS, Unit, completes_before_next, counted_scoreboard, waits,
 };
 use oriole_sass::info::{Effect, Queue};
 use oriole_sass::{Mod, Op, OperandKind};
-use oriole_simulate::{Described, Operand};
+use oriole_simulate::Described;
 
 /// Cycles for which 32-bit floating-point arithmetic keeps its unit busy.
 const QUICK: u8 = 2;
@@ -61,7 +61,7 @@ pub(crate) struct Step {
     pub read_barrier: Option<u8>,
     /// Scoreboards that it waits for, bit n for SBn.
     pub waits: u8,
-    pub sources: Vec<Operand>,
+    pub sources: Vec<CachedRead>,
     /// It goes past L1.
     pub bypasses: bool,
     /// It is replayed with these changes.

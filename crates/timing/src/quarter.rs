@@ -2,10 +2,7 @@
 //! nothing of memory or of other quarters.
 
 use crate::program::Step;
-use oriole_latency::{CACHE_SLOTS, UNITS, banks};
-
-/// Entries of the operand cache: by unit (64-bit floating-point or not), slot and bank; first register and their number.
-type Kept = [[[Option<(u8, u8)>; 2]; CACHE_SLOTS]; 2];
+use oriole_latency::{OperandCache, UNITS};
 
 /// A quarter.
 #[derive(Default)]
@@ -19,7 +16,7 @@ pub(crate) struct Quarter {
     pub busy: [u64; UNITS],
     /// When each bank has read what it was asked for.
     banks: [u64; 2],
-    kept: Kept,
+    kept: OperandCache,
     /// The warp that issued last, unless it has yielded.
     pub last: Option<usize>,
     /// The warp that issues next and when, as far as is known.
@@ -40,34 +37,22 @@ impl Quarter {
 
     /// Registers that an instruction reads from each bank: those that are not kept.
     fn reads(&self, step: &Step, warp: usize) -> [u64; 2] {
-        let mut reads = [0; 2];
-        let sources = &step.sources;
-        for (at, source) in sources.iter().enumerate() {
-            let again = sources[..at].iter().any(|other| other.first == source.first);
-            let kept = &self.kept[usize::from(source.double)][source.slot.min(CACHE_SLOTS - 1)];
-            for bank in 0..2 {
-                let wanted = banks(source.first, source.registers) >> bank & 1 == 1;
-                let there = self.last == Some(warp) && kept[bank] == Some((source.first, source.registers));
-                reads[bank] += u64::from(wanted && !there && !again);
-            }
+        // A warp that did not issue last finds nothing.
+        let nothing = OperandCache::default();
+        if self.last == Some(warp) {
+            self.kept.reads(step.sources.iter().copied())
+        } else {
+            nothing.reads(step.sources.iter().copied())
         }
-        reads
     }
 
     /// Issues an instruction of a warp.
     pub(crate) fn issue(&mut self, step: &Step, warp: usize, now: u64) {
         let reads = self.reads(step, warp);
         if self.last != Some(warp) {
-            self.kept = Kept::default();
+            self.kept = OperandCache::default();
         }
-        for source in &step.sources {
-            let kept = &mut self.kept[usize::from(source.double)][source.slot.min(CACHE_SLOTS - 1)];
-            for (bank, entry) in kept.iter_mut().enumerate() {
-                if banks(source.first, source.registers) >> bank & 1 == 1 {
-                    *entry = source.keep.then_some((source.first, source.registers));
-                }
-            }
-        }
+        self.kept.keep(step.sources.iter().copied());
         for (free, reads) in self.banks.iter_mut().zip(reads) {
             *free = (*free).max(now) + reads;
         }

@@ -4,7 +4,7 @@
 //! All in whole cycles: sums are the same on every machine.
 
 use super::{Scenario, Step};
-use oriole_latency::{CACHE_SLOTS, SCOREBOARDS, UNITS, banks};
+use oriole_latency::{OperandCache, SCOREBOARDS, UNITS};
 
 /// Warps of a quarter that are looked at; more hide nothing more.
 const MOST_WARPS: u32 = 16;
@@ -74,16 +74,13 @@ struct Warp {
     meets: bool,
 }
 
-/// Entries of the operand cache: by unit (64-bit floating-point or not), slot and bank; first register and their number.
-type Kept = [[[Option<(u8, u8)>; 2]; CACHE_SLOTS]; 2];
-
 /// The state of the units of the quarter.
 #[derive(Default)]
 struct Quarter {
     free: u64,
     /// When each bank of registers has read what it was asked for.
     banks: [u64; 2],
-    kept: Kept,
+    kept: OperandCache,
     /// The warp that issued last, whose operands are kept.
     last: Option<usize>,
     units: [u64; UNITS],
@@ -197,33 +194,18 @@ impl Quarter {
 
     /// Registers that an instruction reads from each bank: those that are not kept.
     fn reads(&self, step: &Step, warp: usize) -> [u64; 2] {
-        let mut reads = [0; 2];
-        for (slot, source) in step.sources.iter().enumerate() {
-            let Some(source) = source else { continue };
-            let again = step.sources[..slot].iter().flatten().any(|other| other.first == source.first);
-            let kept = &self.kept[usize::from(source.double)][slot];
-            for bank in 0..2 {
-                let wanted = banks(source.first, source.registers) >> bank & 1 == 1;
-                let there = self.last == Some(warp) && kept[bank] == Some((source.first, source.registers));
-                reads[bank] += u64::from(wanted && !there && !again);
-            }
-        }
-        reads
+        // A warp that did not issue last finds nothing.
+        let nothing = OperandCache::default();
+        let sources = step.sources.iter().flatten().copied();
+        if self.last == Some(warp) { self.kept.reads(sources) } else { nothing.reads(sources) }
     }
 
     /// The banks and the operand cache after an instruction.
     fn read(&mut self, step: &Step, warp: usize, now: u64, reads: [u64; 2]) {
         if self.last != Some(warp) {
-            self.kept = Kept::default();
+            self.kept = OperandCache::default();
         }
-        for (slot, source) in step.sources.iter().enumerate() {
-            let Some(source) = source else { continue };
-            for (bank, entry) in self.kept[usize::from(source.double)][slot].iter_mut().enumerate() {
-                if banks(source.first, source.registers) >> bank & 1 == 1 {
-                    *entry = source.keep.then_some((source.first, source.registers));
-                }
-            }
-        }
+        self.kept.keep(step.sources.iter().flatten().copied());
         for (free, reads) in self.banks.iter_mut().zip(reads) {
             *free = (*free).max(now) + reads;
         }
