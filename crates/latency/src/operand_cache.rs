@@ -67,10 +67,12 @@ pub struct CachedRead {
     pub keep: bool,
 }
 
-/// The entries of the operand caches of a quarter of an SM: by unit (64-bit floating-point or not), slot and bank; first
-/// register and their number.
+/// An entry: its first register and their number.
+type Entry = Option<(u8, u8)>;
+
+/// The entries of the operand caches of a quarter of an SM: by unit (64-bit floating-point or not), slot and bank.
 #[derive(Clone, Default, Debug)]
-pub struct OperandCache([[[Option<(u8, u8)>; 2]; CACHE_SLOTS]; 2]);
+pub struct OperandCache([[[Entry; 2]; CACHE_SLOTS]; 2]);
 
 impl OperandCache {
     /// Registers that an instruction reads from each bank: those that are not kept. A register in several slots is read

@@ -33,6 +33,8 @@ pub(crate) const NO_CHECKS: &str = "no checks are put into the code";
 pub enum Here {
     /// Its effect in ptxas.
     Same,
+    /// Its effect in ptxas, but for what the text says.
+    Differs(&'static str),
     /// It is accepted without effect; the text says why the result is valid all the same.
     NoEffect(&'static str),
     /// It is refused, since the result would be wrong without it; the text names the missing feature.
@@ -73,7 +75,7 @@ macro_rules! options {
     };
 }
 
-use Here::{NoEffect, Own, Refused, Same};
+use Here::{Differs, NoEffect, Own, Refused, Same};
 use Kind::{Bits, Bool, Flag, JoinedNumber, List, Number, OneOf, Text};
 
 /// The reason why a bound on the effort of the compiler may be dropped.
@@ -163,7 +165,7 @@ options! {
         "Fewest blocks that an SM holds, for entries that do not say it.";
     FastCompile = "Ofast-compile", "Ofc", Text, Same,
         "How much to leave out for the sake of compile time: 0, min, mid, max.";
-    OptLevel = "opt-level", "O", JoinedNumber, Same,
+    OptLevel = "opt-level", "O", JoinedNumber, Differs("level 4 searches; ptxas takes it as 3"),
         "Optimization level; 3 by default, and higher levels than 4 are 4.";
     FloatAtomics = "optimize-float-atomics", "opt-fp-atomics", Flag, NoEffect("it allows less precision, and asks for none"),
         "Allow optimizations of floating-point atomics.";

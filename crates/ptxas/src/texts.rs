@@ -105,6 +105,7 @@ pub fn help(program: &str) -> String {
         let _ = writeln!(text, "{long:<50}  {short}\n        {}", row.help);
         let here = match row.here {
             Here::Same | Here::Own => String::new(),
+            Here::Differs(how) => format!("        Here {how}.\n"),
             Here::NoEffect(why) => format!("        No effect here: {why}.\n"),
             Here::Refused(why) => format!("        Refused here: {why}.\n"),
         };
@@ -158,6 +159,7 @@ mod tests {
             let here = match row.here {
                 Here::Same => "as in ptxas".to_owned(),
                 Here::Own => "ptxas has no such option".to_owned(),
+                Here::Differs(how) => how.to_owned(),
                 Here::NoEffect(why) => format!("no effect: {why}"),
                 Here::Refused(why) => format!("refused: {why}"),
             };
