@@ -1,6 +1,7 @@
 //! Tests of the passes: small functions before and after, and random ones that must keep their semantics. One test
 //! program, so that it is linked once and shares its tools.
 
+mod analyses;
 mod common;
 mod gather_slow_paths;
 mod general;

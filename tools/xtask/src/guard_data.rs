@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The phase after which functions are written: the last one before allocation.
 const BEFORE_ALLOCATION: &str = "96";
@@ -29,47 +30,68 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
     for each in [&cubins, &functions] {
         std::fs::create_dir_all(each).map_err(|error| format!("{}: {error}", each.display()))?;
     }
-    let (mut made, mut written) = (0, 0);
-    for kernel in kernels()? {
-        let name = kernel.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let source =
-            std::fs::read_to_string(&kernel).map_err(|error| format!("{}: {error}", kernel.display()))?;
-        let chip = if source.contains(".target sm_90a") { "sm_90a" } else { "sm_90" };
-        // ptxas does not optimize debug builds.
-        let for_debuggers = source.lines().any(|line| line.starts_with(".target") && line.contains("debug"));
-        let levels = if for_debuggers { &["-O0"][..] } else { &["-O0", "-O3"] };
-        for &level in levels {
-            let cubin = cubins.join(format!("{name}{level}.cubin"));
-            let mut command = Command::new(&assembler);
-            finish(command.args(["-arch", chip, level]).arg(&kernel).arg("-o").arg(&cubin))?;
-            made += 1;
+    let kernels = kernels()?;
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<usize, String> {
+        let mut made = 0;
+        while let Some(kernel) = kernels.get(next.fetch_add(1, Ordering::Relaxed)) {
+            made += cubins_of(kernel, &assembler, &folder, &cubins)?;
+            let text =
+                finish(Command::new(&program).args(["ori", "--after", BEFORE_ALLOCATION]).arg(kernel))?;
+            let path = functions.join(format!("{}.ori", stem(kernel)));
+            std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
         }
-        for chip in OTHERS {
-            let older = folder.join(format!("{name}.{chip}.ptx"));
-            std::fs::write(&older, retargeted(&source, chip))
-                .map_err(|error| format!("{}: {error}", older.display()))?;
-            for &level in levels {
-                let cubin = cubins.join(format!("{name}.{chip}{level}.cubin"));
-                let mut command = Command::new(&assembler);
-                command.args(["-arch", chip, level]).arg(&older).arg("-o").arg(&cubin);
-                match finish(&mut command) {
-                    Ok(_) => made += 1,
-                    // It has instructions that the chip does not know; the first error is sufficient.
-                    Err(error) => {
-                        let first = error.lines().next().unwrap_or_default();
-                        eprintln!("{chip} {level} without {name}: {first}");
-                    }
+        Ok(made)
+    };
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let made: usize = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let made = workers.into_iter().map(|worker| worker.join().expect("a worker does not panic"));
+        made.sum::<Result<usize, String>>()
+    })?;
+    eprintln!("{made} cubins, {} files of functions", kernels.len());
+    println!("{}", folder.display());
+    Ok(())
+}
+
+/// Compiles one kernel for all chips that know its instructions; how many cubins that were.
+fn cubins_of(kernel: &Path, assembler: &Path, folder: &Path, cubins: &Path) -> Result<usize, String> {
+    let name = stem(kernel);
+    let source = std::fs::read_to_string(kernel).map_err(|error| format!("{}: {error}", kernel.display()))?;
+    let chip = if source.contains(".target sm_90a") { "sm_90a" } else { "sm_90" };
+    // ptxas does not optimize debug builds.
+    let for_debuggers = source.lines().any(|line| line.starts_with(".target") && line.contains("debug"));
+    let levels = if for_debuggers { &["-O0"][..] } else { &["-O0", "-O3"] };
+    let compile = |chip: &str, level: &str, source: &Path, cubin: String| {
+        let mut command = Command::new(assembler);
+        finish(command.args(["-arch", chip, level]).arg(source).arg("-o").arg(cubins.join(cubin)))
+    };
+    let mut made = 0;
+    for &level in levels {
+        compile(chip, level, kernel, format!("{name}{level}.cubin"))?;
+        made += 1;
+    }
+    for chip in OTHERS {
+        let older = folder.join(format!("{name}.{chip}.ptx"));
+        std::fs::write(&older, retargeted(&source, chip))
+            .map_err(|error| format!("{}: {error}", older.display()))?;
+        for &level in levels {
+            match compile(chip, level, &older, format!("{name}.{chip}{level}.cubin")) {
+                Ok(_) => made += 1,
+                // It has instructions that the chip does not know; the first error is sufficient.
+                Err(error) => {
+                    let first = error.lines().next().unwrap_or_default();
+                    eprintln!("{chip} {level} without {name}: {first}");
                 }
             }
         }
-        let text = finish(Command::new(&program).args(["ori", "--after", BEFORE_ALLOCATION]).arg(&kernel))?;
-        let path = functions.join(format!("{name}.ori"));
-        std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
-        written += 1;
     }
-    eprintln!("{made} cubins, {written} files of functions");
-    println!("{}", folder.display());
-    Ok(())
+    Ok(made)
+}
+
+/// The name of a kernel's file.
+fn stem(kernel: &Path) -> String {
+    kernel.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The text for another chip, in a version of the language that knows it.

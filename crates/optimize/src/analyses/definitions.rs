@@ -258,22 +258,3 @@ fn reaches(
         Place::Instruction(at, _) => dominators.dominates(at, block),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use oriole_ori::{File, parse};
-
-    /// A pass may make values after a query.
-    #[test]
-    fn values_made_later_are_counted() {
-        let text =
-            "kernel\nb0:\n  r0 = MOV 0x1 ; 0\n  r1 = IADD3 r0, r0, RZ ; 1\n  r2 = MOV 0x2 ; 2\n  EXIT ; 3\n";
-        let mut function = parse(text).expect("the text is Ori");
-        let definitions = Definitions::in_ssa(&function);
-        assert!(!definitions.is_read_once(Value(0)));
-        let made = function.new_value(File::R, None);
-        function.blocks[BlockId(0)].instructions[1].sources[0] = made.into();
-        assert!(definitions.doubted(&function));
-    }
-}

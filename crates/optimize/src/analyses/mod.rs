@@ -1,6 +1,7 @@
 //! Analyses that passes share: definitions and uses, facts about values, types of operands. An analysis changes nothing.
 
 pub mod accesses;
+pub mod byte_selectors;
 pub mod counted_loop;
 pub mod definitions;
 pub mod loop_size;

@@ -10,6 +10,7 @@
 //! It preserves what every load gives. A variable that registers cannot hold stays in memory.
 
 use crate::analyses::accesses::{self, Access, Direction, Start, WORD, Width};
+use crate::analyses::byte_selectors::{extraction, insertion};
 use crate::analyses::definitions::Definitions;
 use crate::passes::generate_mov_phi;
 use oriole_options::Optimization;
@@ -422,20 +423,6 @@ fn moves(instruction: &Instruction, using: &Use, words: &[Value]) -> Vec<Instruc
     found
 }
 
-/// Bytes `byte` and on of the first operand, extended; bytes 4 and up are of a zero.
-fn extraction(byte: u32, bytes: u32, signed: bool) -> u32 {
-    let above = if signed { (byte + bytes - 1) | 8 } else { WORD };
-    (0..WORD).fold(0, |selector, at| selector | if at < bytes { byte + at } else { above } << (4 * at))
-}
-
-/// The first operand with the low bytes of the second one from `byte` on.
-fn insertion(byte: u32, bytes: u32) -> u32 {
-    (0..WORD).fold(0, |selector, at| {
-        let inserted = (byte..byte + bytes).contains(&at);
-        selector | if inserted { WORD + at - byte } else { at } << (4 * at)
-    })
-}
-
 /// A copy in place of an access, under its guard.
 fn copy(access: &Instruction, to: Value, from: Source, tied: Option<Value>) -> Instruction {
     let mut copy = Instruction::new(Pseudo::Copy, access.origin);
@@ -460,20 +447,4 @@ fn permutation(
     permutation.sources.push(Source::imm(selector));
     permutation.sources.push(high);
     permutation
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn selectors_name_the_bytes() {
-        assert_eq!(extraction(1, 1, false), 0x4441);
-        assert_eq!(extraction(3, 1, true), 0xbbb3);
-        assert_eq!(extraction(2, 2, false), 0x4432);
-        assert_eq!(extraction(0, 2, true), 0x9910);
-        assert_eq!(insertion(2, 1), 0x3410);
-        assert_eq!(insertion(2, 2), 0x5410);
-        assert_eq!(insertion(0, 2), 0x3254);
-    }
 }
