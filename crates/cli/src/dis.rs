@@ -8,7 +8,10 @@ use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
 use oriole_chip::Chip;
 use oriole_cubin::Cubin;
-use oriole_explore::{Code, CodeError, KernelCode, LinesError, PtxLine, PtxLines, SourceLines, dot};
+use oriole_explore::{
+    Code, CodeError, CodeLine, KernelCode, LinesError, PtxLine, PtxLines, RAW_WORD, SourceLines, code_lines,
+    dot,
+};
 use oriole_ide::{CubinError, chip_of};
 use oriole_sass::{InstructionWord, append_words};
 use std::collections::BTreeMap;
@@ -189,34 +192,6 @@ fn summary(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -
     Ok(())
 }
 
-/// How a word is written that no form takes, in listings and for `asm`.
-const RAW_WORD: &str = ".word 0x";
-
-/// The text of each word of a kernel with its address and instruction. A word that cannot be read is written as a
-/// number and named among the failures; the words after it are read all the same.
-fn lines<'a>(
-    chip: Chip,
-    kernel: &'a oriole_cubin::read::Kernel,
-    style: oriole_sass::Style,
-    failures: &'a mut Vec<String>,
-) -> impl Iterator<Item = (u64, InstructionWord, String, Option<oriole_sass::Instruction>)> + 'a {
-    kernel.code.iter().enumerate().map(move |(index, &word)| {
-        let address = u64::from(chip.words().address(index as u32));
-        let read =
-            oriole_sass::decode(chip, word).map_err(|error| error.to_string()).and_then(|instruction| {
-                let line = oriole_sass::text(chip, &instruction, Some(address), style);
-                Ok((line.map_err(|error| error.to_string())?, instruction))
-            });
-        match read {
-            Ok((line, instruction)) => (address, word, line, Some(instruction)),
-            Err(error) => {
-                failures.push(format!("{} at {address:#x}: {error}", kernel.name));
-                (address, word, format!("{RAW_WORD}{word:032x}"), None)
-            }
-        }
-    })
-}
-
 fn listing(
     chip: Chip,
     kernel: &oriole_cubin::read::Kernel,
@@ -231,7 +206,10 @@ fn listing(
         kernel.registers,
         kernel.frame_size
     );
-    for (address, _, line, _) in lines(chip, kernel, oriole_sass::Style::Exact, failures) {
+    for CodeLine { address, text: line, instruction, .. } in
+        code_lines(chip, kernel, oriole_sass::Style::Exact)
+    {
+        failures.extend(instruction.err());
         if let Some(place) = places.source.get(&address) {
             let _ = writeln!(text, "// {place}");
         }
@@ -250,7 +228,9 @@ fn json(
     text: &mut String,
     failures: &mut Vec<String>,
 ) {
-    for (address, word, line, instruction) in lines(chip, kernel, oriole_sass::Style::Plain, failures) {
+    for CodeLine { address, word, text: line, instruction } in
+        code_lines(chip, kernel, oriole_sass::Style::Plain)
+    {
         let mut value = serde_json::json!({
             "kernel": kernel.name, "address": address, "word": format!("{word:032x}"), "text": line,
         });
@@ -263,14 +243,17 @@ fn json(
         if let Some((_, PtxLine { line, text })) = places.ptx.range(..=address).next_back() {
             value["ptx"] = serde_json::json!({ "line": line, "text": text });
         }
-        if let Some(oriole_sass::Instruction { op, control, .. }) = instruction {
-            value["opcode"] = op.name().into();
-            value["stall"] = control.stall.into();
-            value["yield"] = control.yields.into();
-            value["write_barrier"] = control.write_barrier.into();
-            value["read_barrier"] = control.read_barrier.into();
-            value["wait"] = control.wait_mask.into();
-            value["batch"] = control.batch.into();
+        match instruction {
+            Ok(oriole_sass::Instruction { op, control, .. }) => {
+                value["opcode"] = op.name().into();
+                value["stall"] = control.stall.into();
+                value["yield"] = control.yields.into();
+                value["write_barrier"] = control.write_barrier.into();
+                value["read_barrier"] = control.read_barrier.into();
+                value["wait"] = control.wait_mask.into();
+                value["batch"] = control.batch.into();
+            }
+            Err(error) => failures.push(error),
         }
         let _ = writeln!(text, "{value}");
     }

@@ -62,20 +62,43 @@
 //!
 //! [`ptxas`] compiles with ptxas's options, and emits ptxas's messages; `oriole_ptxas` reads the command line.
 //!
+//! # Running without a GPU
+//!
+//! [`run::interpret`] runs a kernel as PTX is defined, [`run::simulate`] the machine code of a cubin, whoever made it;
+//! [`verify`] compares the two on launches that it makes, and [`disassemble`] shows the code:
+//!
+//! ```
+//! use oriole::run::{Argument, Launch, interpret, simulate};
+//! # let ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry twice(.param .u64 p) {\n\
+//! #   .reg .b32 %r<3>; .reg .b64 %d<2>; ld.param.u64 %d1, [p]; ld.global.u32 %r1, [%d1];\n\
+//! #   add.u32 %r2, %r1, %r1; st.global.u32 [%d1], %r2; ret; }";
+//! let mut launch = Launch::new("twice");
+//! launch.arguments.push(Argument::Buffer(21u32.to_le_bytes().to_vec()));
+//! let after = interpret(ptx, &launch)?.buffers.remove(0);
+//! assert_eq!(after, Some(42u32.to_le_bytes().to_vec()));
+//! let cubin = oriole::compile(ptx, &oriole::Options::new()).unwrap();
+//! assert_eq!(simulate(&cubin.bytes, &launch, false)?.buffers.remove(0), after);
+//! # Ok::<(), oriole::run::RunError>(())
+//! ```
+//!
 //! # Queries of an editor
 //!
 //! [`ide`] is the whole interface of the language server in plain data: hovers, completions, machine code with its map to the
 //! text, statistics of a kernel and the reasons for them.
 
 mod cubin;
+mod listing;
 mod options;
 #[doc(hidden)]
 pub mod program;
 pub mod ptxas;
 mod report;
+pub mod run;
 mod session;
+mod verification;
 
 pub use cubin::Cubin;
+pub use listing::{Listing, disassemble};
 pub use options::{OptionError, Options};
 pub use oriole_chip::Chip;
 pub use oriole_diagnostics::{Code, Severity};
@@ -84,6 +107,7 @@ pub use oriole_ide as ide;
 pub use oriole_queries::view::Resources;
 pub use report::{Diagnostic, Report, Style, rendered};
 pub use session::{Cancelled, Canceller, FileId, Session, Snapshot};
+pub use verification::{Verdict, Verification, verify};
 
 use program::Opened;
 

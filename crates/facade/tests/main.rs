@@ -1,6 +1,7 @@
 //! The facade as a program sees it.
 
 mod compile;
+mod run;
 mod session;
 
 /// A kernel that adds a constant to a word.

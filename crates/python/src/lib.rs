@@ -1,7 +1,10 @@
 //! The native half of the Python package `oriole`: it converts values, and releases the GIL while the compiler works.
 //!
-//! Python users get the facade and nothing else; names of arguments and exceptions are in `python/oriole/__init__.py`.
+//! Python users get the facade and nothing else; names of arguments and exceptions are in `python/oriole`.
 //! No compiler stage and no file may enter.
+
+mod machines;
+mod session;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -133,16 +136,23 @@ fn compile(
     switches: Vec<String>,
     threads: NonZeroUsize,
     name: &str,
-) -> PyResult<(Option<Result>, Option<Found>)> {
+) -> PyResult<Compiled> {
     let options = options(arch, level, knobs, switches)?.on_threads(threads);
-    Ok(match python.detach(|| oriole::compile(ptx, &options)) {
+    Ok(compiled(python.detach(|| oriole::compile(ptx, &options)), name))
+}
+
+/// A compiled module, or diagnostics.
+type Compiled = (Option<Result>, Option<Found>);
+
+fn compiled(compiled: std::result::Result<oriole::Cubin, Report>, name: &str) -> Compiled {
+    match compiled {
         Ok(cubin) => {
             let functions = cubin.functions.iter().map(Function::from).collect();
             let warnings = cubin.warnings.diagnostics().map(Diagnostic::from).collect();
             (Some(Result { bytes: cubin.bytes, functions, warnings }), None)
         }
         Err(report) => (None, Some(found(&report, name))),
-    })
+    }
 }
 
 /// Checks, and returns diagnostics.
@@ -176,6 +186,12 @@ fn options(
 /// The module.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::machines::{
+        Fault, Outcome, Verification, disassemble, interpret, parameters, simulate, verify,
+    };
+    #[pymodule_export]
+    use super::session::Session;
     #[pymodule_export]
     use super::{Diagnostic, Function, Result, check, compile};
 }

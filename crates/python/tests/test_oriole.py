@@ -1,11 +1,17 @@
 """The Python package as a user sees it: run it with the interpreter that the wheel is installed for."""
 
+import array
 import subprocess
 import threading
 import time
 import unittest
 
 import oriole
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
 
 KERNEL = """.version 8.0
 .target sm_90
@@ -19,6 +25,37 @@ KERNEL = """.version 8.0
     ld.global.u32 %r1, [%d2];
     add.u32 %r2, %r1, 3;
     st.global.u32 [%d2], %r2;
+    ret;
+}
+"""
+
+
+SAXPY = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry saxpy(.param .f32 a, .param .u64 x, .param .u64 y, .param .u32 n)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<6>;
+    .reg .f32 %f<5>;
+    .reg .b64 %d<6>;
+    ld.param.f32 %f1, [a];
+    ld.param.u64 %d1, [x];
+    ld.param.u64 %d2, [y];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mov.u32 %r4, %tid.x;
+    mad.lo.u32 %r5, %r2, %r3, %r4;
+    setp.ge.u32 %p1, %r5, %r1;
+    @%p1 ret;
+    mul.wide.u32 %d3, %r5, 4;
+    add.u64 %d4, %d1, %d3;
+    add.u64 %d5, %d2, %d3;
+    ld.global.f32 %f2, [%d4];
+    ld.global.f32 %f3, [%d5];
+    fma.rn.f32 %f4, %f1, %f2, %f3;
+    st.global.f32 [%d5], %f4;
     ret;
 }
 """
@@ -66,6 +103,135 @@ class Compile(unittest.TestCase):
             time.sleep(0.001)
             steps += 1
         self.assertGreater(steps, 20)
+
+
+def floats(values):
+    return array.array("f", values)
+
+
+class Machines(unittest.TestCase):
+    """A kernel against what Python computes, without a GPU."""
+
+    def test_arrays_get_results(self):
+        for code, options in [(SAXPY, {}), (SAXPY, {"on": "sim"}), (oriole.compile(SAXPY), {"late": True})]:
+            x, y = floats(range(96)), floats([1.0] * 96)
+            ran = oriole.run(code, "saxpy", 2.0, x, y, 90, grid=3, block=32, **options)
+            expected = [2.0 * n + 1.0 for n in range(90)] + [1.0] * 6
+            self.assertEqual((list(y), list(x)), (expected, [float(n) for n in range(96)]))
+            self.assertGreater(ran.instructions, 0)
+            self.assertEqual((ran.cycles > 0, ran.hazards, ran.output), (bool(options), [], []))
+
+    def test_one_array_for_two_parameters(self):
+        x = floats(range(8))
+        oriole.run(SAXPY, "saxpy", 2, x, x, 8, block=8)
+        self.assertEqual(list(x), [3.0 * n for n in range(8)])
+
+    def test_read_only_arrays_stay(self):
+        x = bytes(floats([1.0] * 3))
+        oriole.run(SAXPY, "saxpy", 2.0, x, x, 3, block=4)
+        self.assertEqual(x, bytes(floats([1.0] * 3)))
+
+    def test_arguments_must_fit(self):
+        x = floats([0.0] * 4)
+        for error, arguments in [
+            (TypeError, (2.0, x, x)),
+            (TypeError, (x, x, x, 4)),
+            (TypeError, (2.0, x, x, 1.5)),
+            (TypeError, (2.0, x, [1.0], 4)),
+            (ValueError, (2.0, x, x, 1 << 32)),
+            (ValueError, (2.0, memoryview(x)[::2], x, 2)),
+        ]:
+            with self.assertRaises(error, msg=str(arguments)):
+                oriole.run(SAXPY, "saxpy", *arguments)
+        for wrong in [{"grid": 0}, {"block": (1, 1, 1, 1)}, {"on": "gpu"}]:
+            with self.assertRaises(ValueError, msg=str(wrong)):
+                oriole.run(SAXPY, "saxpy", 2.0, x, x, 4, **wrong)
+        with self.assertRaises(ValueError):
+            oriole.run(SAXPY, "nope")
+        with self.assertRaises(ValueError):
+            oriole.run(b"no cubin", "saxpy")
+        with self.assertRaises(oriole.CompileError):
+            oriole.run(SAXPY.replace("fma.rn", "fma.no"), "saxpy", 2.0, x, x, 4)
+
+    def test_a_fault_has_its_place(self):
+        x, y = floats([1.0] * 33), floats([0.0] * 33)
+        for code in [SAXPY, oriole.compile(SAXPY)]:
+            with self.assertRaises(oriole.Fault) as raised:
+                oriole.run(code, "saxpy", 2.0, x, y, 40, grid=2, block=32)
+            fault = raised.exception
+            self.assertEqual((fault.block, fault.thread), ((1, 0, 0), (1, 0, 0)))
+            self.assertEqual(fault.line, 23 if code is SAXPY else None)
+        with self.assertRaises(oriole.Fault):
+            oriole.run(SAXPY, "saxpy", 2.0, x, y, 33, block=33, step_limit=10)
+
+    @unittest.skipIf(numpy is None, "numpy is not installed")
+    def test_numpy(self):
+        x, y = numpy.arange(64, dtype="f4"), numpy.ones((8, 8), "f4")
+        oriole.run(SAXPY, "saxpy", numpy.float64(0.5), x, y, numpy.int64(64), block=64)
+        self.assertTrue((y.ravel() == 0.5 * x + 1).all())
+        with self.assertRaises(ValueError):
+            oriole.run(SAXPY, "saxpy", 1.0, x[1:], x[:-1], 63, block=63)
+        with self.assertRaises(ValueError):
+            oriole.run(SAXPY, "saxpy", 1.0, x, y.T, 64, block=64)
+
+    def test_a_listing(self):
+        result = oriole.compile(SAXPY)
+        listing = oriole.disassemble(result)
+        self.assertTrue(listing.startswith("// saxpy registers "))
+        self.assertIn(" FFMA ", listing)
+        self.assertEqual(oriole.disassemble(result.cubin, "saxpy"), listing)
+        with self.assertRaises(ValueError):
+            oriole.disassemble(result, "nope")
+        with self.assertRaises(ValueError):
+            oriole.disassemble(b"no cubin")
+
+    def test_verdicts(self):
+        [found] = oriole.verify(SAXPY, entry="saxpy")
+        self.assertEqual((found.verdict, found.launches, found.line), ("same", 4, None))
+        other = oriole.compile(SAXPY.replace("%f1, %f2, %f3", "%f1, %f2, %f2"))
+        [found] = oriole.verify(SAXPY, other)
+        self.assertEqual((found.verdict, found.line), ("different", 26))
+        self.assertIn("PTX gives", found.message)
+        with self.assertRaises(ValueError):
+            oriole.verify(SAXPY, entry="nope")
+
+
+class Sessions(unittest.TestCase):
+    def test_edits_give_what_a_compile_gives(self):
+        session = oriole.Session("sm_90a", max_registers=32)
+        file = session.open("// \u00e4\u00f6 \U0001f600\n" + KERNEL)
+        before = session.compile(file)
+        start = session.text(file).index("3;\n    st")
+        session.edit(file, start, start + 1, "70")
+        after = session.compile(file)
+        self.assertNotEqual(after.cubin, before.cubin)
+        self.assertEqual(after.cubin, oriole.compile(session.text(file), "sm_90a", max_registers=32).cubin)
+        session.replace(file, KERNEL.replace("add.u32", "add.u33"))
+        with self.assertRaises(oriole.CompileError) as raised:
+            session.compile(file, name="wrong.ptx")
+        self.assertIn("wrong.ptx:11:8", str(raised.exception))
+        session.close(file)
+        with self.assertRaises(KeyError):
+            session.compile(file)
+
+    def test_a_change_cancels_a_compile(self):
+        session = oriole.Session()
+        file = session.open(long_kernel(60_000))
+        ends = []
+
+        def compiles():
+            try:
+                ends.append(session.compile(file).cubin)
+            except RuntimeError as error:
+                ends.append(str(error))
+
+        worker = threading.Thread(target=compiles)
+        worker.start()
+        time.sleep(0.01)
+        session.replace(file, KERNEL)
+        worker.join()
+        self.assertIn(ends[0], ["cancelled by a change of the session", oriole.compile(KERNEL).cubin])
+        self.assertEqual(session.compile(file).cubin, oriole.compile(KERNEL).cubin)
 
 
 class Programs(unittest.TestCase):
