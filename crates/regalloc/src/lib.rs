@@ -23,6 +23,7 @@ mod handles;
 mod hoist_constants;
 mod join_halves;
 mod latch_moves;
+mod layout;
 mod linear_scan;
 mod moves;
 mod next_use;
