@@ -1,6 +1,7 @@
 //! Checks that an allocation names only registers that a thread has at that point.
 
-use super::{Checker, Place, ProblemKind};
+use super::contents::Place;
+use super::{Checker, ProblemKind};
 use oriole_chip::nameable;
 use oriole_ori::effects::register_grant;
 use oriole_ori::{BlockId, File};

@@ -1,7 +1,9 @@
 //! Checks of inserted instructions: they may only move contents between registers and slots, or rematerialize a
 //! constant.
 
-use super::{Checker, NOTHING, Place, ProblemKind, State, Token, Tokens, place_of, rematerialization_text};
+use super::contents::{NOTHING, Place, State, Token, Tokens};
+use super::rematerializations::rematerialization_text;
+use super::{Checker, ProblemKind, place_of};
 use oriole_ori::{File, Instruction, Opcode, Pseudo, Source, SourceKind, Space};
 use oriole_sass::{Mod, Op};
 
