@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::context::LaneContext;
-use crate::launch::Fault;
+use crate::fault::Fault;
 use crate::memory::{Place, misaligned, word};
 use crate::observer::Event;
 use crate::step::{AtomicOperation, Destination, Location, Source};

@@ -1,7 +1,7 @@
 //! A barrier of a block: the arrival of lanes, and the value of its reduction.
 
+use crate::fault::{Fault, FaultKind};
 use crate::lane::{Lane, SpecialValues, State};
-use crate::launch::{Fault, FaultKind};
 use crate::step::{Action, BarrierOperation, Source};
 
 /// A barrier of a block.

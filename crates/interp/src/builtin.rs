@@ -1,7 +1,7 @@
 //! The functions that the driver provides to kernels: printing, the heap, failed assertions.
 
 use crate::context::LaneContext;
-use crate::launch::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind};
 use crate::printf;
 
 /// Size of the heap in bytes.

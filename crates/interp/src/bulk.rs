@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use crate::access::updated;
 use crate::context::LaneContext;
-use crate::launch::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind};
 use crate::machine::first_block;
 use crate::memory::{Place, in_block, misaligned, shared_address, word};
 use crate::step::{BoxStep, BulkStep, FieldStep, Location, PolicyStep, Signal, Source};

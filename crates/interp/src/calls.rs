@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use crate::builtin;
 use crate::context::LaneContext;
+use crate::fault::{Fault, FaultKind};
 use crate::lane::{Entered, Lane};
-use crate::launch::{Fault, FaultKind};
 use crate::machine::Machine;
 use crate::memory::word;
 use crate::observer::{Event, MemorySpace, MemoryUse, Use};

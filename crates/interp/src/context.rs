@@ -2,8 +2,8 @@
 //!
 //! Every action accesses its operands and the bytes of its addresses by the same rules.
 
+use crate::fault::Fault;
 use crate::lane::{LOCAL_START, Lane, SpecialValues};
-use crate::launch::Fault;
 use crate::machine::{BlockState, Machine};
 use crate::memory::{Place, SHARED_START, misaligned, out_of_bounds, shared_address, span, word};
 use crate::step::{Destination, Location, Source};

@@ -2,7 +2,7 @@
 
 use oriole_ptx::SpecialRegister;
 
-use crate::launch::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind};
 use crate::step::{Destination, Source};
 
 /// Local address of the first frame: no local variable has address zero.

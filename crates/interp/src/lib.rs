@@ -15,6 +15,7 @@ mod context;
 mod decode;
 mod events;
 mod execute;
+mod fault;
 mod grid;
 mod lane;
 pub mod launch;
@@ -40,8 +41,9 @@ mod warp_matrix;
 mod watch;
 
 pub use decode::unsupported;
+pub use fault::{Fault, FaultKind};
 pub use grid::{run, run_observed};
-pub use launch::{Arg, Choices, Fault, FaultKind, Launch, Outcome, buffer_address};
+pub use launch::{Arg, Choices, Launch, Outcome, buffer_address};
 pub use observer::{
     Event, MemorySpace, MemoryUse, Observer, Region, Setting, StepFacts, Store, ThreadNumber, Use, Waiting,
     WarpAtBarrier,

@@ -12,24 +12,11 @@ use oriole_ptx::{Opcode, Type, Word};
 use crate::context::LaneContext;
 use crate::lane::Lane;
 use crate::launch::Choices;
-use crate::step::Action;
+use crate::step::{Action, Loose};
 use crate::value::Operation;
 use crate::value::approximate::Function;
 use crate::value::float::FloatOperation;
 use crate::value::soft::{self, Format};
-
-/// A result that has some freedom.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Loose {
-    /// A product that may be contracted with an addition of its value.
-    Product,
-    /// An approximated function or quotient.
-    Approximate,
-    /// An f64 result: if it is NaN, its sign and fraction are open.
-    Double,
-    /// An integer quotient or remainder, which is open if the divisor is zero.
-    Quotient,
-}
 
 /// Error of an approximated f32 result that is bounded in units of the last place.
 const UNITS: i64 = 2;

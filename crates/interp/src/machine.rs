@@ -6,8 +6,9 @@ use oriole_chip::MatrixUnit;
 use oriole_machine_model::tensor_memory::TensorMemory;
 
 use crate::barrier::Barrier;
+use crate::fault::Fault;
 use crate::lane::{Lane, SpecialValues};
-use crate::launch::{Choices, Fault};
+use crate::launch::Choices;
 use crate::memory::{Memory, Place};
 use crate::observer::{Observer, Store};
 use crate::step::Code;

@@ -4,7 +4,7 @@
 //! end is a fault and does not hit a neighbour. Shared and local memory belong to blocks and lanes; only their windows
 //! are known here.
 
-use crate::launch::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind};
 
 /// log2 of the bytes of a window.
 const WINDOW_BITS: u32 = 32;

@@ -1,7 +1,7 @@
 //! Operations on mbarriers in shared memory (`mbarrier`).
 
 use crate::context::LaneContext;
-use crate::launch::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind};
 use crate::mbarrier::{OBJECT_BYTES, Object, ObjectError};
 use crate::memory::{Place, shared_address, word};
 use crate::observer::Event;

@@ -5,7 +5,7 @@
 //! memory and of synchronization can be checked. A run without an observer collects nothing of this. No rule may enter:
 //! these are facts of a run.
 
-use crate::launch::Fault;
+use crate::fault::Fault;
 use crate::step::Semantics;
 use oriole_machine_model::races::Race;
 

@@ -4,7 +4,7 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 use crate::context::LaneContext;
-use crate::launch::Fault;
+use crate::fault::Fault;
 
 /// The printed text of a format, and the number of its arguments.
 pub fn format(at: &mut LaneContext, format: u64, values: u64) -> Result<(String, u64), Fault> {

@@ -1,7 +1,7 @@
 //! Memory accesses of `wmma.load` and `wmma.store`: a lane reads or writes its part of a matrix, element by element.
 
 use crate::context::LaneContext;
-use crate::launch::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind};
 use crate::memory::word;
 use crate::step::SharePlace;
 

@@ -2,8 +2,8 @@
 
 use crate::collective::reduced;
 use crate::context::LaneContext;
+use crate::fault::{Fault, FaultKind};
 use crate::lane::{SpecialValues, State, members};
-use crate::launch::{Fault, FaultKind};
 use crate::machine::{BlockState, Machine};
 use crate::matrix::{Registers, TensorSum};
 use crate::memory::{Place, in_block, out_of_bounds};

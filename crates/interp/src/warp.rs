@@ -3,8 +3,8 @@
 //! The files that let it run take this state: `schedule` chooses lanes and executes their steps, `warp_matrix` and
 //! `tensor_memory` execute what a whole warp does. None of them may be named here.
 
+use crate::fault::Fault;
 use crate::lane::{Lane, State};
-use crate::launch::Fault;
 use crate::machine::{BlockState, Machine};
 use crate::warp_group::Products;
 

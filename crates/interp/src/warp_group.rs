@@ -1,8 +1,8 @@
 //! MMAs of a warp group in flight. An MMA is computed when it is issued; until the wait for its group, its registers
 //! may not be used, and its inputs may not change.
 
+use crate::fault::{Fault, FaultKind};
 use crate::lane::Lane;
-use crate::launch::{Fault, FaultKind};
 use crate::matrix::{GroupProduct, Layout, Piece, ROW_BYTES, Registers, Row};
 use crate::memory::{Place, out_of_bounds};
 use crate::step::{MatrixStep, Source};

@@ -1,8 +1,8 @@
 //! Instructions on matrices, which a whole warp executes: from the registers of its lanes to those of the results.
 
 use crate::context::LaneContext;
+use crate::fault::{Fault, FaultKind};
 use crate::lane::{Lane, SpecialValues};
-use crate::launch::{Fault, FaultKind};
 use crate::machine::{BlockState, Machine};
 use crate::matrix;
 use crate::step::{Action, Location, MatrixOperation, MatrixStep, SharePlace};

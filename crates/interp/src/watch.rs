@@ -3,7 +3,7 @@
 //! Copies are done at once here, so that a program that does not wait for them gets the right bytes; on a GPU it may
 //! not.
 
-use crate::launch::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind};
 use crate::matrix::{Piece, ROW_BYTES};
 use crate::mbarrier::Object;
 use crate::step::{Code, Order};

@@ -23,8 +23,8 @@ use la_arena::ArenaMap;
 use oriole_hir::{Body, FunctionId, Instruction, LabelId, Operand, RegisterId, Statement, table_of};
 use oriole_ptx::{Opcode, Type, Word};
 
+use crate::fault::{Fault, FaultKind};
 use crate::lane::LOCAL_LIMIT;
-use crate::launch::{Fault, FaultKind};
 use crate::memory::Memory;
 use crate::program::Program;
 use crate::step::{Action, Code, Formal, FunctionCode, Order, Semantics, Source, Step};

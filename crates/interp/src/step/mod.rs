@@ -7,6 +7,7 @@ mod atomic;
 mod collective;
 mod copy;
 mod function;
+mod loose;
 mod matrix;
 mod object;
 mod operand;
@@ -17,6 +18,7 @@ pub use atomic::AtomicOperation;
 pub use collective::{BarrierOperation, CollectiveOperation, Reduction, Shuffle};
 pub use copy::{BoxStep, BulkStep, FieldPart, FieldStep, Order, PolicyStep, Signal};
 pub use function::{Argument, CallResult, CallTarget, Formal, FunctionCode};
+pub use loose::Loose;
 pub use matrix::{
     MatrixOperation, MatrixStep, SharePlace, TensorOperation, TensorProduct, TensorStep, TensorWarp,
 };
@@ -59,7 +61,7 @@ pub struct Step {
     /// See `reads`.
     pub writes: Box<[u32]>,
     /// How far its result may be from the one that is computed.
-    pub loose: Option<crate::loose::Loose>,
+    pub loose: Option<Loose>,
 }
 
 impl Action {

@@ -4,7 +4,7 @@ use oriole_machine_model::texture::Layout;
 
 use super::sample::{self, Outside, Place, nearest_half};
 use crate::context::LaneContext;
-use crate::launch::Fault;
+use crate::fault::Fault;
 use crate::step::{Fetch, Level, Results, Source, Space};
 
 impl Fetch {

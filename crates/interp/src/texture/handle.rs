@@ -1,7 +1,7 @@
 //! The value of a handle, whatever names it.
 
 use crate::context::LaneContext;
-use crate::launch::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind};
 use crate::step::Handle;
 
 impl Handle {

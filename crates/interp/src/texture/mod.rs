@@ -8,7 +8,7 @@ mod sample;
 mod surface;
 
 use crate::context::LaneContext;
-use crate::launch::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind};
 use crate::step::TextureStep;
 pub use objects::Objects;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use oriole_machine_model::texture::{Opaque, Sampler, Texture};
 
-use crate::launch::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind};
 
 /// The objects of a launch.
 #[derive(Default)]

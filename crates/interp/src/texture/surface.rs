@@ -4,7 +4,7 @@ use oriole_machine_model::texture::{Element, Texture};
 
 use super::sample::nearest_half;
 use crate::context::LaneContext;
-use crate::launch::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind};
 use crate::step::{Bounds, Combination, SurfaceAccess, SurfaceOperation};
 
 impl SurfaceAccess {
