@@ -11,6 +11,7 @@ pub(crate) mod halves;
 pub mod join_phis;
 pub(crate) mod loop_copies;
 pub mod operand_fold;
+pub mod operands;
 pub mod product_halves;
 pub mod replacement;
 pub(crate) mod uniform_addresses;
