@@ -4,73 +4,29 @@
 mod attributes;
 mod container;
 mod draft;
+mod error;
+mod frames;
 mod memory;
 mod placement;
+mod references;
 mod relocations;
 mod symbols;
 
-use crate::debug_frame::{self, AddressKind, Back, Frame};
 use crate::elf::*;
 use crate::image::*;
 use crate::layout::{TEXT_ALIGNMENT, padded_words};
 use crate::notes;
-use crate::relocation::RelocationKind;
 use crate::rules::{Abi, Rules, rules};
+use draft::{Content, Key, Link, Name, SectionDraft, Strings, SymbolDraft};
+pub use error::WriteError;
 use oriole_chip::HEADER_SLOT_BYTES;
-use oriole_chip::texture::{DescriptorTable, OpaqueKind};
-use rustc_hash::FxHashMap;
-
-use draft::{Content, Key, Link, Name, RelocationDraft, SectionDraft, Strings, SymbolDraft};
+use oriole_chip::texture::DescriptorTable;
 use placement::{Placed, place};
+use rustc_hash::FxHashMap;
 
 /// Most bytes of initialized global data: they are in the file one by one, zeros included, and a file is made in
 /// memory.
 const MOST_INITIALIZED: u64 = 1 << 30;
-
-/// Why a module cannot be written.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum WriteError {
-    /// There are no rules for this SM number.
-    UnsupportedChip(u16),
-    /// A reference has an index that the module does not have.
-    BadReference {
-        /// The section or kernel with the reference.
-        place: String,
-    },
-    /// A size or offset does not fit its field or exceeds the chip's limit.
-    TooLarge {
-        /// The item that is too large, with the name of its owner.
-        what: String,
-        /// Its size.
-        size: u64,
-        /// The most that is possible.
-        limit: u64,
-    },
-    /// The initial bytes of a variable are more than its size.
-    BadInitializer {
-        /// Name of the variable.
-        variable: String,
-    },
-}
-
-impl std::fmt::Display for WriteError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            WriteError::UnsupportedChip(sm) => write!(f, "no container rules for sm_{sm}"),
-            WriteError::BadReference { place } => {
-                write!(f, "{place} refers to something that the module lacks")
-            }
-            WriteError::TooLarge { what, size, limit } => {
-                write!(f, "{what} has size {size:#x}, at most {limit:#x} is possible")
-            }
-            WriteError::BadInitializer { variable } => {
-                write!(f, "the initializer of '{variable}' is longer than the variable")
-            }
-        }
-    }
-}
-
-impl std::error::Error for WriteError {}
 
 /// Content of `.nv.rel.action`: the bits of the constant-bank field that one kind of relocation patches.
 const RELOCATION_ACTION: [u8; 16] = [0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0, 0x05, 0x36];
@@ -130,9 +86,6 @@ fn fits(what: impl Fn() -> String, size: u64, limit: u64) -> Result<(), WriteErr
 
 /// The section of shared variables that are of no kernel alone.
 const COMMON_SHARED: &str = ".nv_debug.shared";
-
-/// The first of the two registers in which functions with sections of their own have their return address.
-const FUNCTION_RETURN: u8 = 20;
 
 fn binding_number(binding: Binding) -> u8 {
     match binding {
@@ -322,65 +275,6 @@ impl<'a> Writer<'a> {
         if self.leaves_open() { linked } else { loaded }
     }
 
-    fn resolve(&self, target: SymbolRef, place: &str) -> Result<u32, WriteError> {
-        let (list, index) = match target {
-            SymbolRef::Kernel(index) => (&self.kernel_symbols, index),
-            SymbolRef::Global(index) => (&self.global_symbols, index),
-            SymbolRef::Constant(index) => (&self.constant_symbols, index),
-            SymbolRef::Extern(index) => (&self.extern_symbols, index),
-            SymbolRef::Undefined(index) => (&self.undefined_symbols, index),
-            SymbolRef::DescriptorSize(table) => (&self.size_symbols, table as usize),
-            SymbolRef::ConstantSize => (&self.constant_size_symbol, 0),
-            SymbolRef::Named(_)
-            | SymbolRef::Own
-            | SymbolRef::OwnShared(_)
-            | SymbolRef::OwnParameter(_)
-            | SymbolRef::OwnConstants
-            | SymbolRef::FunctionTable => {
-                return Err(WriteError::BadReference { place: place.to_string() });
-            }
-        };
-        list.get(index).copied().ok_or_else(|| WriteError::BadReference { place: place.to_string() })
-    }
-
-    /// The kind and symbol of an object with a header; for a kernel parameter, of that kernel.
-    fn header(&self, kernel: usize, header: Header) -> Option<(OpaqueKind, u32)> {
-        match header {
-            Header::Module(index) => Some((self.module.opaque.get(index)?.kind, self.opaque_symbols[index])),
-            Header::Parameter(number) => {
-                let mut named = self.module.kernels[kernel].opaque_parameters.iter();
-                let at = named.position(|parameter| parameter.number == number)?;
-                Some((self.parameter_kind(kernel, number)?, *self.opaque_parameter_symbols[kernel].get(at)?))
-            }
-        }
-    }
-
-    /// The opaque type of a parameter that has one.
-    fn parameter_kind(&self, kernel: usize, number: usize) -> Option<OpaqueKind> {
-        match self.module.kernels[kernel].parameters.get(number)?.space {
-            ParameterSpace::Opaque(kind) => Some(kind),
-            _ => None,
-        }
-    }
-
-    fn resolve_in(&self, code: usize, target: SymbolRef, place: &str) -> Result<u32, WriteError> {
-        let found = match target {
-            SymbolRef::Named(index) => {
-                let name = self.module.kernels[code].names.get(index);
-                name.and_then(|name| self.symbols_by_name.get(name.as_str())).copied()
-            }
-            SymbolRef::Own => Some(self.kernel_symbols[code]),
-            SymbolRef::OwnShared(index) => self.own_shared_symbols[code].get(index).copied(),
-            SymbolRef::OwnParameter(number) => {
-                self.header(code, Header::Parameter(number)).map(|(_, symbol)| symbol)
-            }
-            SymbolRef::OwnConstants => Some(self.constant2_symbols[code]),
-            SymbolRef::FunctionTable => Some(self.table_symbol),
-            target => return self.resolve(target, place),
-        };
-        found.ok_or_else(|| WriteError::BadReference { place: place.to_string() })
-    }
-
     fn add(
         &mut self,
         key: Key,
@@ -407,47 +301,6 @@ impl<'a> Writer<'a> {
         ));
         let last = self.sections.len() - 1;
         &mut self.sections[last].1
-    }
-
-    /// The frames of all functions and the address fields in them, as relocations.
-    fn frames(&self) -> (Vec<u8>, Vec<RelocationDraft>) {
-        let mut out = Bytes::default();
-        let mut relocations = Vec::new();
-        for &index in &self.order {
-            let kernel = &self.module.kernels[index];
-            let own_size =
-                kernel.functions.first().map_or(self.text_size(index), |first| u64::from(first.offset));
-            let own = Frame {
-                size: own_size,
-                frame_size: kernel.frame_size,
-                rows: &kernel.frame_rows,
-                offset: 0,
-                back: if kernel.is_kernel() { Back::Nowhere } else { Back::Address(FUNCTION_RETURN) },
-            };
-            let functions = kernel.functions.iter().enumerate().map(|(position, function)| Frame {
-                size: self.inner_size(index, position),
-                frame_size: function.frame_size,
-                rows: &[],
-                offset: u64::from(function.offset),
-                back: function.return_register.map_or(Back::Nowhere, Back::Offset),
-            });
-            for frame in std::iter::once(own).chain(functions) {
-                let relocatable = self.is_relocatable();
-                let fields =
-                    debug_frame::append(&mut out, &frame, &self.rules, self.module.callee_saved.as_ref())
-                        .filter(|field| relocatable || field.what == AddressKind::Place);
-                let own = self.kernel_symbols[index];
-                relocations.extend(fields.map(|field| {
-                    let (kind, symbol) = match field.what {
-                        AddressKind::Place => (RelocationKind::Abs64, own),
-                        AddressKind::Size => (RelocationKind::UnusedClear, own),
-                        AddressKind::Common => (RelocationKind::Abs64, self.frame_symbol),
-                    };
-                    RelocationDraft { offset: field.at, kind, symbol, addend: field.addend as i64 }
-                }));
-            }
-        }
-        (out.0, relocations)
     }
 
     fn finish(mut self) -> Result<Vec<u8>, WriteError> {

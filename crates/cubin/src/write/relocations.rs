@@ -1,6 +1,7 @@
 //! Relocations: the section of each, and the kinds for addresses in data, code and debug info.
 
-use super::{Key, Link, Name, RelocationDraft, WriteError, Writer, code_size, fits};
+use super::draft::RelocationDraft;
+use super::{Key, Link, Name, WriteError, Writer, code_size, fits};
 use crate::elf::*;
 use crate::image::{DebugTarget, Pointer, SymbolRef, UndefinedKind, Variable};
 use crate::relocation::RelocationKind;
