@@ -1,7 +1,7 @@
 //! Archives of objects: their members, with long names of both kinds. Tables of symbols are no members.
 
 use crate::FaultKind;
-use crate::scan::Found;
+use crate::found::Found;
 use crate::source::Window;
 use std::io;
 

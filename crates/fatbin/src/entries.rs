@@ -5,8 +5,8 @@
 //! size of all entries (u64). An entry begins with [`Header`]; after it follow the name, the options, and for images that are packed
 //! together a list of them, whose rows are headers again.
 
+use crate::found::Found;
 use crate::image::{Compression, Image, Kind, Origin, Part};
-use crate::scan::Found;
 use crate::source::Window;
 use crate::{FATBIN_MAGIC, FaultKind};
 use std::io;

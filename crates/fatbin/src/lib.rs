@@ -9,6 +9,7 @@ mod elf;
 mod entries;
 mod expand;
 mod fault;
+mod found;
 mod image;
 mod scan;
 mod source;

@@ -1,6 +1,7 @@
 //! From a file to the images in it: by its format, by the sections that are for device code, and where there are none by a
 //! search for the bytes that a fatbin or a cubin begins with.
 
+use crate::found::Found;
 use crate::image::{Image, Kind, Origin};
 use crate::source::{Source, Window};
 use crate::{ARCHIVE_MAGICS, FATBIN_MAGIC, Fault, FaultKind, archive, elf, entries};
@@ -10,12 +11,6 @@ use std::sync::Arc;
 
 /// Sections that hold fatbins: of what is linked, and of what is not.
 const SECTIONS: [&str; 2] = [".nv_fatbin", "__nv_relfatbin"];
-
-/// Most images of a file.
-const MOST_IMAGES: usize = 1 << 18;
-
-/// Most damages that are reported.
-const MOST_FAULTS: usize = 100;
 
 /// Bytes at the start of a file by which text is known.
 const TEXT: usize = 64 << 10;
@@ -74,32 +69,6 @@ pub struct Contents {
     pub faults: Vec<Fault>,
 }
 
-/// The images and faults so far, with bounds on their numbers.
-#[derive(Default)]
-pub struct Found {
-    images: Vec<Image>,
-    faults: Vec<Fault>,
-}
-
-impl Found {
-    /// Whether no more images are taken.
-    pub fn is_full(&self) -> bool {
-        self.images.len() > MOST_IMAGES
-    }
-
-    pub fn image(&mut self, image: Image) {
-        self.images.push(image);
-    }
-
-    pub fn fault(&mut self, offset: u64, kind: FaultKind) {
-        match self.faults.len() {
-            count if count < MOST_FAULTS => self.faults.push(Fault { offset, kind }),
-            MOST_FAULTS => self.faults.push(Fault { offset, kind: FaultKind::TooDamaged }),
-            _ => {}
-        }
-    }
-}
-
 /// Finds the device code of a file.
 ///
 /// # Errors
@@ -108,12 +77,7 @@ pub fn scan(source: &dyn Source) -> io::Result<Contents> {
     let mut window = Window::new(source);
     let mut found = Found::default();
     let format = file(&mut window, &mut found)?;
-    let Found { mut images, mut faults } = found;
-    if images.len() > MOST_IMAGES {
-        let offset = images[MOST_IMAGES].offset;
-        images.truncate(MOST_IMAGES);
-        faults.push(Fault { offset, kind: FaultKind::TooMany(MOST_IMAGES) });
-    }
+    let (images, faults) = found.bounded();
     Ok(Contents { format, images, faults })
 }
 
@@ -130,7 +94,7 @@ fn file(window: &mut Window<'_>, found: &mut Found) -> io::Result<Format> {
     let foreign = foreign.iter().any(|magic| start.starts_with(magic));
     let format = whole(window, 0, size, &origin, found)?;
     let hidden = !matches!(format, Some(Format::Cubin | Format::Ptx | Format::Fatbin));
-    if hidden && found.images.is_empty() && found.faults.is_empty() {
+    if hidden && found.is_empty() {
         search(window, (0, size), Gaps::Allowed, &origin, found)?;
     }
     Ok(format.unwrap_or(if foreign { Format::Foreign } else { Format::Other }))

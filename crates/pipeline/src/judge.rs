@@ -10,14 +10,13 @@ mod quarter;
 
 use crate::{Allocated, Target};
 use oriole_chip::Usage;
-use oriole_latency::{
-    CACHE_SLOTS, CachedRead, Model, UNITS, Unit, completes_before_next, operand_cache, waits,
-};
+use oriole_latency::{CACHE_SLOTS, CachedRead, Model, Unit, completes_before_next, operand_cache, waits};
 use oriole_ori::{MachineFunction, MachineInstruction};
 use oriole_sass::info::{Effect, Queue, Space};
 use oriole_sass::register::RZ;
 use oriole_sass::{Instruction, Mod, Op, OperandKind};
 use oriole_timing::Parameters;
+use quarter::{Scenario, Step};
 
 /// Threads of a block, if the function does not state them.
 const ASSUMED_THREADS: u32 = 256;
@@ -28,39 +27,6 @@ const WAVEFRONT: u32 = 128;
 const LANES: u32 = 32;
 /// Cycles of a call: the code that it goes to is not known here.
 const CALL: u32 = 60;
-
-/// The effect of an instruction on time.
-#[derive(Clone, Copy, Debug, Default)]
-struct Step {
-    /// Cycles until the next one of the warp, at least.
-    stall: u32,
-    /// Cycles for which each unit of the quarter is busy.
-    units: [u8; UNITS],
-    /// Cycles until its results, and until its sources are read.
-    latency: u32,
-    /// Cycles for which the path to L2, and that to shared memory and L1, are busy, as this quarter sees them.
-    bandwidth: u32,
-    passes: u32,
-    write_barrier: Option<u8>,
-    read_barrier: Option<u8>,
-    waits: u8,
-    /// Warps of the block meet here.
-    meets: bool,
-    /// The next one waits for the results.
-    completes: bool,
-    yields: bool,
-    /// The registers that it reads through the operand cache, by slot.
-    sources: [Option<CachedRead>; CACHE_SLOTS],
-}
-
-/// How much there is to run.
-#[derive(Clone, Copy, Debug)]
-struct Scenario {
-    /// Blocks that follow each other in each place.
-    waves: u32,
-    /// One in this many of the warps that an SM could hold is there.
-    share: u32,
-}
 
 /// The scenarios: a full SM, one that is half full, and one warp in each quarter. A code must be better in all of them: how many
 /// warps there are, a compile does not know.

@@ -3,8 +3,7 @@
 //!
 //! All in whole cycles: sums are the same on every machine.
 
-use super::{Scenario, Step};
-use oriole_latency::{OperandCache, SCOREBOARDS, UNITS};
+use oriole_latency::{CACHE_SLOTS, CachedRead, OperandCache, SCOREBOARDS, UNITS};
 
 /// Warps of a quarter that are looked at; more hide nothing more.
 const MOST_WARPS: u32 = 16;
@@ -16,6 +15,39 @@ const INSTRUCTIONS_OF_LINE: usize = 8;
 const READ: u64 = 4;
 /// Cycles of work that may wait on the way to memory.
 const DEPTH: u64 = 400;
+
+/// The effect of an instruction on time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Step {
+    /// Cycles until the next one of the warp, at least.
+    pub stall: u32,
+    /// Cycles for which each unit of the quarter is busy.
+    pub units: [u8; UNITS],
+    /// Cycles until its results, and until its sources are read.
+    pub latency: u32,
+    /// Cycles for which the path to L2, and that to shared memory and L1, are busy, as this quarter sees them.
+    pub bandwidth: u32,
+    pub passes: u32,
+    pub write_barrier: Option<u8>,
+    pub read_barrier: Option<u8>,
+    pub waits: u8,
+    /// Warps of the block meet here.
+    pub meets: bool,
+    /// The next one waits for the results.
+    pub completes: bool,
+    pub yields: bool,
+    /// The registers that it reads through the operand cache, by slot.
+    pub sources: [Option<CachedRead>; CACHE_SLOTS],
+}
+
+/// How much there is to run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scenario {
+    /// Blocks that follow each other in each place.
+    pub waves: u32,
+    /// One in this many of the warps that an SM could hold is there.
+    pub share: u32,
+}
 
 /// Cycles of what is no instruction.
 #[derive(Clone, Copy, Debug)]
