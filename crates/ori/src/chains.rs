@@ -14,38 +14,32 @@ impl Chains {
     /// Def-use chains: every use of each value, in the order of `blocks`. A use is a block and an index; phis are
     /// counted first, then instructions.
     pub fn of_uses(function: &Function, blocks: &[BlockId]) -> Chains {
-        Chains::collect(function, blocks, |id, add| {
+        let mut uses = Vec::with_capacity(2 * function.values.len());
+        for &id in blocks {
             let block = function.block(id);
             for (index, phi) in (0..).zip(&block.phis) {
-                phi.values().for_each(|value| add(value, index));
+                phi.values().for_each(|value| uses.push((value, (id, index))));
             }
             for (index, instruction) in (block.phis.len() as u32..).zip(&block.instructions) {
-                instruction.for_each_use(|value| add(value, index));
+                instruction.for_each_use(|value| uses.push((value, (id, index))));
             }
-        })
+        }
+        Chains(Csr::new(function.values.len(), &uses))
     }
 
     /// Use-def chains: every definition of each value, likewise.
     pub fn of_definitions(function: &Function, blocks: &[BlockId]) -> Chains {
-        Chains::collect(function, blocks, |id, add| {
+        let mut definitions = Vec::with_capacity(function.values.len());
+        for &id in blocks {
             let block = function.block(id);
             for (index, phi) in (0..).zip(&block.phis) {
-                add(phi.destination, index);
+                definitions.push((phi.destination, (id, index)));
             }
             for (index, instruction) in (block.phis.len() as u32..).zip(&block.instructions) {
-                instruction.for_each_definition(|value| add(value, index));
+                instruction.for_each_definition(|value| definitions.push((value, (id, index))));
             }
-        })
-    }
-
-    fn collect(
-        function: &Function,
-        blocks: &[BlockId],
-        visit: impl Fn(BlockId, &mut dyn FnMut(Value, u32)),
-    ) -> Chains {
-        Chains(Csr::of_visits(function.values.len(), (BlockId(0), 0), |add| {
-            blocks.iter().for_each(|&id| visit(id, &mut |value, index| add(value, (id, index))));
-        }))
+        }
+        Chains(Csr::new(function.values.len(), &definitions))
     }
 
     /// The uses, or the definitions, of a value.

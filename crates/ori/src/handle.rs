@@ -28,6 +28,12 @@ fn is_surface(instruction: &Instruction) -> bool {
     matches!(instruction.opcode, Opcode::Sass(Op::SULD | Op::SUST | Op::SURED))
 }
 
+/// True for instructions on textures and surfaces: all others have no handle.
+pub fn takes_handle(instruction: &Instruction) -> bool {
+    let Opcode::Sass(op) = instruction.opcode else { return false };
+    matches!(op, Op::TEX | Op::TLD | Op::TLD4 | Op::TXD | Op::TXQ | Op::SULD | Op::SUST | Op::SURED)
+}
+
 /// The handle that the instruction reads from a general register.
 pub fn handle(function: &Function, instruction: &Instruction) -> Option<Value> {
     let source = instruction.sources.get(place(instruction)?)?;

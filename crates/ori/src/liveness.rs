@@ -2,13 +2,14 @@
 //!
 //! It is here because allocation, scheduling, spilling, the profile and dead-code removal need it. Sets are sorted
 //! lists, found value by value with a backward walk from each use, so time and space are proportional to the result.
+//! Most values are read only in the block that defines them: they cost one look each.
 //!
 //! A phi reads its sources at the end of the predecessors and writes at the top of its block: phi results are not
 //! live-in. A guarded definition outside SSA keeps the old value, so it ends no live range.
 
 use crate::csr::Csr;
 use crate::{BlockId, Cfg, Function, Opcode, Pseudo, Value};
-use typed_index_collections::{TiVec, ti_vec};
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// Values live at block boundaries.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,14 +59,42 @@ impl Liveness {
 
 /// Uses and definitions of a value in each block, by value.
 struct Local {
+    /// Values that a block reads before it defines them, or that a phi reads, in order. No other value is live at the
+    /// boundary of a block; the rows are by the index here.
+    crossing: Vec<Value>,
     /// Blocks that define the value whatever the guard.
-    kills: Csr<Value, BlockId>,
+    kills: Csr<Crossing, BlockId>,
     /// Blocks that read it before that.
-    exposed: Csr<Value, BlockId>,
+    exposed: Csr<Crossing, BlockId>,
     /// Blocks at whose end a phi reads the value.
-    edge_uses: Csr<Value, BlockId>,
-    values: usize,
+    edge_uses: Csr<Crossing, BlockId>,
     blocks: usize,
+}
+
+/// Index of a value among those that are live at the boundary of a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Crossing(u32);
+
+impl From<Crossing> for usize {
+    fn from(index: Crossing) -> usize {
+        index.0 as usize
+    }
+}
+
+impl Crossing {
+    /// No such value.
+    const NONE: Crossing = Crossing(u32::MAX);
+}
+
+/// The rows of the values that have an index.
+fn rows(
+    count: usize,
+    index: &TiSlice<Value, Crossing>,
+    pairs: Vec<(Value, BlockId)>,
+) -> Csr<Crossing, BlockId> {
+    let indexed = pairs.into_iter().map(|(value, block)| (index[value], block));
+    let indexed: Vec<(Crossing, BlockId)> = indexed.filter(|&(index, _)| index != Crossing::NONE).collect();
+    Csr::new(count, &indexed)
 }
 
 impl Local {
@@ -115,30 +144,38 @@ impl Local {
                 }
             }
         }
+        let mut index: TiVec<Value, Crossing> = ti_vec![Crossing::NONE; values];
+        exposed.iter().chain(&edge_uses).for_each(|&(value, _)| index[value] = Crossing(0));
+        let mut crossing: Vec<Value> = Vec::with_capacity(exposed.len() + edge_uses.len());
+        for (value, index) in index.iter_mut_enumerated().filter(|(_, index)| **index != Crossing::NONE) {
+            *index = Crossing(crossing.len() as u32);
+            crossing.push(value);
+        }
+        let count = crossing.len();
         Local {
-            kills: Csr::new(values, &kills),
-            exposed: Csr::new(values, &exposed),
-            edge_uses: Csr::new(values, &edge_uses),
-            values,
+            kills: rows(count, &index, kills),
+            exposed: rows(count, &index, exposed),
+            edge_uses: rows(count, &index, edge_uses),
+            crossing,
             blocks,
         }
     }
 
     /// Walks backwards from the uses of each value to the blocks that define it.
     fn propagate(&self, cfg: &Cfg) -> Liveness {
-        let mut live_in: Vec<(BlockId, Value)> = Vec::with_capacity(self.values);
-        let mut live_out: Vec<(BlockId, Value)> = Vec::with_capacity(self.values);
+        let mut live_in: Vec<(BlockId, Value)> = Vec::with_capacity(4 * self.crossing.len());
+        let mut live_out: Vec<(BlockId, Value)> = Vec::with_capacity(4 * self.crossing.len());
         // The last value that each block kills, and that was found in its sets.
         let mut killed_by: TiVec<BlockId, u32> = ti_vec![u32::MAX; self.blocks];
         let mut last_in: TiVec<BlockId, u32> = ti_vec![u32::MAX; self.blocks];
         let mut last_out: TiVec<BlockId, u32> = ti_vec![u32::MAX; self.blocks];
         let mut work: Vec<BlockId> = Vec::new();
-        for value in (0..self.values).map(Value::from) {
-            let index = value.0;
-            for &block in self.kills.of(value) {
+        for (index, &value) in (0..).zip(&self.crossing) {
+            let row = Crossing(index);
+            for &block in self.kills.of(row) {
                 killed_by[block] = index;
             }
-            for &block in self.exposed.of(value) {
+            for &block in self.exposed.of(row) {
                 last_in[block] = index;
                 live_in.push((block, value));
                 work.push(block);
@@ -153,7 +190,7 @@ impl Local {
                     work.push(block);
                 }
             };
-            for &block in self.edge_uses.of(value).iter().filter(|block| cfg.is_reachable(**block)) {
+            for &block in self.edge_uses.of(row).iter().filter(|block| cfg.is_reachable(**block)) {
                 at_end(block, &mut work);
             }
             while let Some(block) = work.pop() {

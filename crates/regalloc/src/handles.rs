@@ -7,7 +7,7 @@
 //! A texture without a separate sampler has zero in the register after its handle.
 
 use oriole_chip::Chip;
-use oriole_ori::handle::{handle, lone_handle, make_uniform};
+use oriole_ori::handle::{handle, lone_handle, make_uniform, takes_handle};
 use oriole_ori::{Destination, File, Function, Instruction, Origin, Pseudo, Source, SourceKind, Value};
 use std::collections::BTreeMap;
 
@@ -15,6 +15,10 @@ use std::collections::BTreeMap;
 pub fn complete(chip: Chip, function: &mut Function) {
     let mut samplers: BTreeMap<Value, Value> = BTreeMap::new();
     for block in function.block_ids() {
+        // Few blocks have one: the instructions of the others stay where they are.
+        if !function.block(block).instructions.iter().any(takes_handle) {
+            continue;
+        }
         let instructions = std::mem::take(&mut function.block_mut(block).instructions);
         let mut done = Vec::with_capacity(instructions.len());
         for mut instruction in instructions {

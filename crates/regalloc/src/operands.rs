@@ -111,6 +111,21 @@ pub fn destinations(instruction: &Instruction, file: File) -> SmallVec<[Group<'_
     groups
 }
 
+/// True if some operand is a tuple, in any file.
+pub fn has_tuple(instruction: &Instruction) -> bool {
+    let source = |source: &Source| match &source.kind {
+        SourceKind::Values(values) => values.len() > 1,
+        SourceKind::Address(address) => {
+            address.base.len() > 1
+                || address.uniform.len() > 1
+                || address.descriptor.as_ref().is_some_and(|descriptor| descriptor.len() > 1)
+        }
+        _ => false,
+    };
+    instruction.destinations.iter().any(|destination| destination.values.len() > 1)
+        || instruction.sources.iter().any(source)
+}
+
 /// True if an operand of this file is a tuple, or has a fixed register: most instructions have none in most files.
 pub fn wants_places(function: &Function, instruction: &Instruction, file: File) -> bool {
     let wants = |values: &[Value], fixed: Option<u8>| match values {

@@ -8,7 +8,7 @@
 //! unaligned base, is skipped, and costs moves there.
 
 use crate::next_use::{NextUse, Touches};
-use crate::operands::{Group, destinations, is_parallel_copy, sources};
+use crate::operands::{Group, destinations, has_tuple, is_parallel_copy, sources};
 use oriole_ori::{BlockId, Cfg, File, Function, Instruction, Loops, Opcode, Pseudo, SourceKind, Value};
 use oriole_sass::Class;
 use smallvec::SmallVec;
@@ -224,6 +224,9 @@ impl Joiner {
                     self.share(to, from[0]);
                 }
             }
+            return;
+        }
+        if !has_tuple(instruction) {
             return;
         }
         let writes = destinations(instruction, file);

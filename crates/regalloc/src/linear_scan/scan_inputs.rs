@@ -5,7 +5,7 @@ use super::affinity::{self, Affinities};
 use super::banks::Banks;
 use super::calls::Calls;
 use crate::next_use::{NextUse, Touches};
-use crate::operands::{destinations, is_parallel_copy, is_partial};
+use crate::operands::{is_parallel_copy, is_partial};
 use crate::work::Work;
 use oriole_chip::nameable;
 use oriole_ori::{
@@ -108,15 +108,15 @@ impl ScanInputs {
         for &block in self.graph.cfg().order() {
             let marks = &work.inserted[block];
             for (instruction, &mark) in function.block(block).instructions.iter().zip(marks) {
-                let groups = destinations(instruction, file);
-                if instruction.opcode == Opcode::Pseudo(Pseudo::Undefined) {
-                    undefined.extend(groups.iter().flat_map(|group| group.values));
-                }
                 let copy = is_parallel_copy(instruction);
-                for group in &groups {
-                    for &v in group.values {
-                        // Parallel copies count twice: there is no single point after them to store.
-                        definitions[v] += if copy || is_partial(instruction) { 2 } else { 1 };
+                for written in instruction.destinations.iter().filter(|written| written.file == file) {
+                    if instruction.opcode == Opcode::Pseudo(Pseudo::Undefined) {
+                        undefined.extend_from_slice(&written.values);
+                    }
+                    // Parallel copies count twice: there is no single point after them to store.
+                    let times = if copy || is_partial(instruction) { 2 } else { 1 };
+                    for &v in written.values.iter() {
+                        definitions[v] += times;
                         self.single[v] = definitions[v] == 1;
                         // Instructions inserted for an earlier file have a different meaning.
                         self.rematerializations[v] =
