@@ -81,6 +81,32 @@ impl LinkedFunction {
         })
     }
 
+    /// Calls a function with each name in it: those of symbols with their kinds, and those of the shared variables that it
+    /// declares.
+    pub fn for_each_name_mut(&mut self, mut visit: impl FnMut(&SymbolKind, &mut String)) {
+        // All fields by name, so that a new one with a name in it is not forgotten.
+        let LinkedFunction {
+            encoded: _,
+            symbols,
+            tables: _,
+            shared,
+            names_shared: _,
+            barriers: _,
+            frame_bytes: _,
+            local_offsets: _,
+            held: _,
+            frame_rows: _,
+            spill_stores: _,
+            spill_loads: _,
+            parameter_bytes: _,
+            register_limit: _,
+            dropped_grants: _,
+            is_separate: _,
+        } = self;
+        symbols.iter_mut().for_each(|symbol| visit(&symbol.kind, &mut symbol.name));
+        shared.iter_mut().for_each(|(name, ..)| visit(&SymbolKind::Shared, name));
+    }
+
     /// Whether it looks up where a pointer to a function leads.
     pub fn calls_through_pointers(&self) -> bool {
         self.tables.contains(&Table::Functions)

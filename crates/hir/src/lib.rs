@@ -38,6 +38,7 @@ mod support;
 mod symbols;
 mod texture;
 mod uninitialized;
+mod unnamed;
 mod variable;
 mod warp_group;
 
@@ -62,5 +63,6 @@ pub use resolved::{Inlined, LineEntry, Resolved, SourceMap, Uses};
 pub use support::unsupported;
 pub use symbols::{Declared, Symbols, declarations};
 pub use uninitialized::{FlowReport, check_flow};
+pub use unnamed::{BodyNames, Unnamed};
 pub use variable::{ModuleVariable, module_variables};
 pub use warp_group::Serialization;

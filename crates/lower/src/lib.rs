@@ -54,6 +54,7 @@ mod matrix;
 mod memory;
 mod moves;
 mod names;
+mod outside;
 mod source;
 mod tensor_memory;
 mod texture;
@@ -62,6 +63,7 @@ mod threads;
 pub use environment::Environment;
 pub use error::LowerError;
 pub use limits::{register_cap, register_limit};
+pub use outside::options_for;
 
 use oriole_hir::Body;
 use oriole_ori::Function;

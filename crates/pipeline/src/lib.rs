@@ -19,7 +19,7 @@ pub use oriole_emit::{Allocated, LinkedFunction, facts, is_for_debuggers};
 pub use oriole_isel::Explained;
 pub use oriole_legalize::library::LibraryFunction;
 pub use oriole_legalize::routine::Routine;
-pub use oriole_lower::LowerError;
+pub use oriole_lower::{LowerError, options_for};
 pub use oriole_ori::pattern::{Decision, Decisions};
 pub use oriole_schedule::Profile;
 pub use phases::{Group, ORI_GROUPS, PHASES, Phase, Work};

@@ -8,15 +8,14 @@ use oriole_ori::{Function, MachineFunction};
 use oriole_pipeline::facts::FunctionFacts;
 use oriole_pipeline::{Allocated, Group, LibraryFunction, LinkedFunction, Routine};
 use oriole_query_macro::query;
-use oriole_syntax::UnitKind;
 use triomphe::Arc;
 
 use crate::failure::{Failed, Staged, guarded};
 use crate::searched::choices;
 use crate::stage::{Stage, always};
 use crate::steps::{
-    control_settings, form_settings, lowered, lowering_settings, passed, register_budget, register_settings,
-    with_control, with_forms, with_registers, words,
+    control_settings, form_settings, lowered, lowering_settings, passed, register_settings, with_control,
+    with_forms, with_registers, words,
 };
 use crate::{configuration, files, searched, stage, stored, weight};
 
@@ -127,10 +126,7 @@ pub fn compiled<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -
 #[query(returns(ref), heap_size = weight::linked)]
 pub fn encoded<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<LinkedFunction> {
     let body = files::body(db, unit).as_ref().ok_or(Failed::Diagnosed)?;
-    let is_function = unit.kind(db) == UnitKind::Function;
-    // The register budget that a function gets from the kernels that reach it.
-    let budget = || is_function.then(|| register_budget(db, unit, config)).flatten();
-    stored::encoded(db, unit, config, body, budget, || {
+    stored::encoded(db, unit, config, body, || {
         if !db.keeps_stages() {
             return compiled(db, unit, config).clone();
         }

@@ -27,6 +27,7 @@ pub mod searched;
 mod stage;
 pub mod steps;
 mod stored;
+mod unnamed;
 pub mod view;
 mod weight;
 

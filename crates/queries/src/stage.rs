@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::sync::LazyLock;
 
 use oriole_inputs::{Config, Db, FunctionUnit, Place, Slot};
-use oriole_options::{Choices, Options};
+use oriole_options::{AllocateOptions, Choices, Options};
 use oriole_pipeline::{Context, Group, Settings};
 use triomphe::Arc;
 
@@ -26,12 +26,13 @@ pub(crate) fn pass_settings(db: &dyn Db, config: Config, choices: Choices, stage
     Settings { passes: choices.passes(configuration::stage_options(db, config, stage)), ..settings() }
 }
 
-/// The settings of all stages after lowering.
+/// The settings of all stages after lowering, for a routine of the compiler.
 pub(crate) fn all_settings(db: &dyn Db, config: Config) -> Settings {
     Settings {
         passes: configuration::pass_options(db, config),
         order: configuration::order_options(db, config),
-        allocate: configuration::allocate_options(db, config),
+        // The limit of functions of the source is none of a routine.
+        allocate: AllocateOptions { function_limit: None, ..configuration::allocate_options(db, config) },
         select: configuration::select_options(db, config),
         finish: configuration::finish_options(db, config),
         ..settings()

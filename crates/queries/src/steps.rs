@@ -29,6 +29,21 @@ pub fn register_budget<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Co
     kernels.filter_map(|&kernel| register_limit(db, kernel, config)).min()
 }
 
+/// All that the steps of a function read in addition to its body and its chip, without the choices of a search: what a
+/// stored function is found by. It is made of what the steps are given, so that no step can read more.
+pub(crate) fn all_settings<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Settings {
+    let none = Choices::NONE;
+    let registers = register_settings(db, unit, config, none);
+    Settings {
+        lower: lowering_settings(db, unit, config, none).lower,
+        passes: configuration::pass_options(db, config),
+        order: registers.order,
+        allocate: registers.allocate,
+        select: form_settings(db, config, none).select,
+        finish: control_settings(db, config, none).finish,
+    }
+}
+
 /// The options that lowering and the first phases read.
 pub(crate) fn lowering_settings<'db>(
     db: &'db dyn Db,
@@ -36,7 +51,10 @@ pub(crate) fn lowering_settings<'db>(
     config: Config,
     choices: Choices,
 ) -> Settings {
-    let lower = configuration::lowering(db, unit.file(db), config);
+    let mut lower = configuration::lowering(db, unit.file(db), config);
+    if let Some(body) = files::body(db, unit).as_deref() {
+        lower = oriole_pipeline::options_for(body, lower);
+    }
     Settings { lower, ..stage::pass_settings(db, config, choices, Group::Bridged) }
 }
 
@@ -71,6 +89,8 @@ pub(crate) fn register_settings<'db>(
         let budget = register_budget(db, unit, config);
         allocate.limit = allocate.function_limit.or(allocate.limit).into_iter().chain(budget).min();
     }
+    // It is in the limits by now, and a kernel has none.
+    allocate.function_limit = None;
     Settings { order: choices.order(order), allocate: choices.allocate(allocate), ..stage::settings() }
 }
 

@@ -6,6 +6,8 @@ mod diagnostics;
 mod edits;
 mod forms;
 mod pointers;
+mod renamed;
+mod renaming;
 mod routines;
 mod searched;
 mod sequences;

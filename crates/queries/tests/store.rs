@@ -11,10 +11,10 @@ use oriole_store::{Cache, Counts, Key, Memory, Mode, Store};
 
 /// A store that several caches share.
 #[derive(Clone)]
-struct Shared(Arc<Memory>);
+pub struct Shared(Arc<Memory>);
 
 impl Shared {
-    fn new() -> Shared {
+    pub fn new() -> Shared {
         Shared(Arc::new(Memory::new(1 << 24)))
     }
 
@@ -85,6 +85,8 @@ fn a_hit_hangs_on_what_compiling_reads() {
         found_and_compiled(counts)
     };
     assert_eq!(counts(&text.replace("entry k7(", "entry renamed(")), (53, 1));
+    assert_eq!(counts(&text.replace("out", "k_param_0")), (53, 1));
+    assert_eq!(counts(&text.replace("tile", "other").replace("table", "elsewhere")), (53, 1));
     assert_eq!(counts(&format!("// above\n{text}")), (53, 1));
     assert_eq!(counts(&text.replace("%r2, %r1, 9;", "%r2, %r1, 99;")), (52, 2));
     // A callee's body is the callee's alone.
@@ -107,7 +109,8 @@ fn options_and_chip_are_part_of_the_key() {
     assert_eq!(compiled(Chip::SM_90, |_| {}), (1, 0));
     assert_eq!(compiled(Chip::SM_90A, |_| {}), (0, 54));
     assert_eq!(compiled(Chip::SM_90, |options| options.level = 0), (0, 54));
-    assert_eq!(compiled(Chip::SM_90, |options| options.level = 4), (0, 54));
+    // The routine of the division is that of level 3.
+    assert_eq!(compiled(Chip::SM_90, |options| options.level = 4), (1, 53));
     for (knob, value) in [("fmad", "false"), ("maxrregcount", "40")] {
         let mut options = Options::default();
         options.set(knob, value).unwrap();
