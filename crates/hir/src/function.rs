@@ -69,6 +69,7 @@ pub fn resolve_function(function: &Function, context: &dyn ModuleContext) -> Opt
     {
         body.directives.pragmas.push(NOUNROLL.to_owned());
     }
+    name_apart(&mut body);
     let registers = &names.registers;
     for register in registers {
         if let Some(id) = register.id {
@@ -90,6 +91,25 @@ pub fn resolve_function(function: &Function, context: &dyn ModuleContext) -> Opt
         signature: Some(info),
         statics: statics.variables,
     })
+}
+
+/// Gives shared variables of scopes that have one name, or the name of one of the module, names of their own: they are
+/// different memory, and code knows memory by its name. No name of the language holds a dot.
+fn name_apart(body: &mut Body) {
+    let shared = |variable: &&mut Variable| variable.space == Space::Shared;
+    if body.variables.values().filter(|variable| variable.space == Space::Shared).count() < 2 {
+        return;
+    }
+    let of_module = body.variables.values().filter(|variable| variable.is_of_module());
+    let mut counts: FxHashMap<String, usize> = of_module.map(|variable| (variable.name.clone(), 1)).collect();
+    let own = body.variables.values_mut().filter(shared);
+    for variable in own.filter(|variable| variable.kind == VariableKind::Body) {
+        let count = counts.entry(variable.name.clone()).or_default();
+        if *count > 0 {
+            variable.name = format!("{}.{count}", variable.name);
+        }
+        *count += 1;
+    }
 }
 
 /// The declarations without a used register. Registers of a range have an entry only where they are named.

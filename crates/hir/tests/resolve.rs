@@ -666,3 +666,17 @@ fn a_mask_takes_one_byte_of_an_address() {
         assert!(found(mask).contains("does not take one byte of an address"), "{mask}");
     }
 }
+
+/// Code knows shared memory by name: variables of two scopes with one name, and one that hides a variable of the module.
+#[test]
+fn shared_variables_of_scopes_have_names_of_their_own() {
+    let module = resolve_module(&format!(
+        "{HEAD}.shared .u32 m; .shared .u32 n;\n\
+         .entry k() {{ .reg .b32 r; ld.shared.u32 r, [m]; {{ .shared .u32 t; st.shared.u32 [t], r; }}\n\
+         {{ .shared .u32 t; st.shared.u32 [t], r; }} {{ .shared .u32 m; st.shared.u32 [m], r; }}\n\
+         {{ .shared .u32 n; st.shared.u32 [n], r; }} ret; }}"
+    ));
+    let body = &module.function("k").expect("the kernel").body;
+    let names: Vec<&str> = body.variables.values().map(|variable| &*variable.name).collect();
+    assert_eq!(names, ["m", "t", "t.1", "m.1", "n"]);
+}
