@@ -7,11 +7,13 @@
 
 mod opened;
 mod ran;
+mod shared;
 mod texts;
 
 pub use opened::Opened;
 pub(crate) use opened::looked_at;
 pub use ran::Ran;
+pub use shared::Shared;
 pub use texts::{Text, Texts};
 
 /// The extent of a change of a text.

@@ -1,10 +1,11 @@
 //! A drop-in compile for ptxas: its options take effect, and its messages are emitted, in steps between which a caller
 //! opens files, takes the time and cancels.
 
-use oriole_chip::PtxTarget;
+use oriole_chip::{Chip, PtxTarget};
 use oriole_cubin::Cubin;
 use oriole_diagnostics::{Code, Diagnostic};
 use oriole_inputs::{Canceller, Config, Database, SourceFile};
+use oriole_options::Options;
 use oriole_ptxas::{
     Compilation, FunctionNeeds, KernelNeeds, Log, Resources, Severity, Source, is_of_the_text,
     is_unsupported, translate,
@@ -50,14 +51,29 @@ pub enum Outcome {
 
 /// The steps before a compile: checks a text that is only to be checked, removes unselected entries, writes the options
 /// that stand for directives into the text. `None` if that failed; the log says why.
-pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log) -> Option<Step<'a>> {
+pub fn begin<'a>(compilation: &'a Compilation, source: Source, log: &mut Log) -> Option<Step<'a>> {
+    begin_in(&|text, chip, options| Opened::once(text, Some(chip), options), compilation, source, log)
+}
+
+/// How a text gets into a database.
+#[doc(hidden)]
+pub type Open<'a> = dyn Fn(&str, Chip, &Options) -> Opened + 'a;
+
+/// [`begin`], in a database that the caller opens texts in.
+#[doc(hidden)]
+pub fn begin_in<'a>(
+    open: &Open<'_>,
+    compilation: &'a Compilation,
+    mut source: Source,
+    log: &mut Log,
+) -> Option<Step<'a>> {
     let chip = compilation.architecture.chip;
     if compilation.warn_doubles {
         source.warn_of_doubles(log);
     }
     if compilation.architecture.is_virtual() || !compilation.entries.is_empty() {
         // All of the text is checked, removed parts included.
-        let target = checked(compilation, &source, log)?;
+        let target = checked(open, compilation, &source, log)?;
         if compilation.architecture.is_virtual() {
             compilation.tensor_checks.tell(target, log);
             return Some(Step::Checked);
@@ -72,7 +88,7 @@ pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log
         log.abort();
         return None;
     }
-    let Opened { db, file, mut config, .. } = Opened::once(source.text(), Some(chip), &compilation.options);
+    let Opened { db, file, mut config, .. } = open(source.text(), chip, &compilation.options);
     if compilation.tensor_checks.refuse(files::module_header(&db, file).target, log) {
         return Some(Step::Refused);
     }
@@ -89,9 +105,14 @@ pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log
 }
 
 /// Checks a text against the language; returns its target.
-fn checked(compilation: &Compilation, source: &Source, log: &mut Log) -> Option<Option<PtxTarget>> {
+fn checked(
+    open: &Open<'_>,
+    compilation: &Compilation,
+    source: &Source,
+    log: &mut Log,
+) -> Option<Option<PtxTarget>> {
     let chip = compilation.architecture.chip;
-    let Opened { db, file, config, .. } = Opened::once(source.text(), Some(chip), &compilation.options);
+    let Opened { db, file, config, .. } = open(source.text(), chip, &compilation.options);
     let mut diagnostics = oriole_queries::diagnostics_for(&db, file, config);
     // ptxas checks the shared memory of a kernel when it generates code.
     diagnostics.retain(|diagnostic| diagnostic.code != Code::TooMuchSharedMemory);

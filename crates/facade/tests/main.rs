@@ -3,6 +3,7 @@
 mod compile;
 mod run;
 mod session;
+mod shared;
 
 /// A kernel that adds a constant to a word.
 fn kernel(name: &str, constant: u32) -> String {
