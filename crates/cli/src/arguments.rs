@@ -4,6 +4,7 @@
 //! here.
 
 mod binaries;
+mod resident;
 mod search;
 mod shared;
 
@@ -14,6 +15,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub use binaries::{Extract, Images, Which};
+pub use resident::{Action, Resident};
 pub use search::{Bisect, Reduce};
 pub use shared::{CacheArguments, Target, Tuning};
 
@@ -119,6 +121,8 @@ pub enum Command {
     Lint(Lint),
     /// Run the language server.
     Lsp(Lsp),
+    /// Start, stop or describe the resident compiler, which short-lived processes ask.
+    Resident(Resident),
     /// Create a shadow CUDA toolkit whose nvcc runs Oriole instead of ptxas; `oriole ptxas` takes ptxas's own options.
     InitShadow(InitShadow),
     /// Print shell completions.
@@ -178,6 +182,9 @@ pub struct Compile {
     /// Print the CPU time of each query, stage and phase.
     #[arg(long)]
     pub time_passes: bool,
+    /// Ask the resident compiler, and start it if there is none; ORIOLE_RESIDENT=1 does the same.
+    #[arg(long)]
+    pub resident: bool,
     /// The content store.
     #[command(flatten)]
     pub cache: CacheArguments,

@@ -1,23 +1,25 @@
 //! `oriole compile` and `oriole check`.
 
+pub mod question;
+
 use crate::arguments::{Check, Compile, MessageFormat};
 use crate::cache;
 use crate::files::device::{self, Asked};
 use crate::files::input;
 use crate::files::output::Output;
-use crate::hazards;
 use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::progress;
 use crate::render;
-use crate::session::{self, ArgumentError, options, threads_for};
-use oriole::program::{Lacking, Opened, Progress};
+use crate::resident;
+use crate::session::{ArgumentError, threads_for};
+use oriole::program::{Cache, Lacking, Opened, Progress};
 use oriole_chip::Chip;
 use oriole_diagnostics::{Diagnostic, counted};
-use oriole_explore::{resource_document, resource_report};
-use oriole_options::Linking;
 use oriole_options::Options;
+use question::{Answer, Question, asked_options};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Runs `oriole compile`.
 pub fn compile(arguments: &Compile) -> Outcome {
@@ -27,18 +29,10 @@ pub fn compile(arguments: &Compile) -> Outcome {
         }
         return parse_only(arguments, number);
     }
-    let (chip, mut options) = match options(&arguments.target) {
+    let (chip, options) = match options_of(arguments) {
         Ok(read) => read,
         Err(message) => return misused(message),
     };
-    options.linking = match (arguments.compile_only, arguments.extensible_whole_program) {
-        (true, _) => Linking::Relocatable,
-        (false, true) => Linking::Extensible,
-        (false, false) => Linking::Whole,
-    };
-    if let Err(message) = search_options(arguments, &mut options) {
-        return misused(message);
-    }
     if arguments.json && arguments.output.as_deref() == Some(Path::new("-")) {
         return misused("--json and the cubin both go to standard output; name a file with -o");
     }
@@ -66,65 +60,74 @@ pub fn compile(arguments: &Compile) -> Outcome {
     if !arguments.json {
         notes.iter().for_each(|note| eprintln!("{}", names::explained(note)));
     }
-    // A report needs results that a compile would drop otherwise.
-    let keep = arguments.verbose || arguments.json;
-    let session = Opened::stored(&text, chip, &options, keep, cache.clone());
-    let jobs = jobs(arguments.jobs, &session);
-    let compile = |progress: &Progress| session.compile_watched(jobs, progress);
-    // A program that reads JSON wants nothing else, wherever it is.
-    let mut compiled =
-        if arguments.json { compile(&Progress::default()) } else { progress::watched(text.len(), compile) };
-    if let Some(cubin) = compiled.cubin.as_deref().filter(|_| arguments.check) {
-        let found = hazards::diagnostics(&session, &text, cubin);
-        if !found.is_empty() {
-            compiled.cubin = None;
-            compiled.diagnostics.extend(found);
-        }
-    }
     let shown = input::shown(&arguments.input);
-    if !arguments.json {
-        render::to_terminal(&shown, &text, &compiled.diagnostics);
-    }
-    let document = |cubin: Option<&[u8]>| {
-        let diagnostics = render::json(&shown, &text, &compiled.diagnostics);
-        print(&format!("{}\n", resource_document(&session::compiled(&session), &shown, cubin, diagnostics)));
-    };
-    let Some(cubin) = compiled.cubin else {
-        if arguments.json {
-            document(None);
+    let question = Question::new(arguments, &text, &shown);
+    let answer = resident::compiled(arguments, &question)
+        .unwrap_or_else(|| answered_here(&question, chip, &options, cache.as_ref()));
+    deliver(answer, &output, cache.as_deref())
+}
+
+/// Answers a question in this process.
+fn answered_here(
+    question: &Question<'_>,
+    chip: Option<Chip>,
+    options: &Options,
+    cache: Option<&Arc<Cache>>,
+) -> Answer {
+    let session = Opened::stored(question.text, chip, options, question.keeps_stages(), cache.cloned());
+    let jobs = jobs(question.jobs, &session);
+    let answer = question.answer(&session, |session| {
+        let compile = |progress: &Progress| session.compile_watched(jobs, progress);
+        // A program that reads JSON wants nothing else, wherever it is.
+        if question.json {
+            compile(&Progress::default())
+        } else {
+            progress::watched(question.text.len(), compile)
         }
+    });
+    // The process ends soon, and its memory with it: nothing is gained by giving back each piece.
+    std::mem::forget(session);
+    answer
+}
+
+/// Prints and writes an answer.
+fn deliver(answer: Answer, output: &Output, cache: Option<&Cache>) -> Outcome {
+    if !answer.told.is_empty() {
+        eprint!("{}", answer.told);
+    }
+    let printed = |document: Option<String>| {
+        if let Some(document) = document {
+            print(&document);
+        }
+    };
+    let Some(cubin) = answer.cubin else {
+        printed(answer.document);
         return Outcome::Failed;
     };
     if let Err(message) = output.write(&cubin) {
         return failed(message);
     }
-    if arguments.json {
-        document(Some(&cubin));
-    }
-    if arguments.verbose {
-        eprint!("{}", resource_report(&session::compiled(&session), &cubin));
-        if let Some(cache) = &cache {
+    printed(answer.document);
+    if let Some(report) = answer.report {
+        eprint!("{report}");
+        if let Some(cache) = cache {
             eprintln!("{}", cache::summary(cache));
         }
     }
-    // The process ends here, and its memory with it: nothing is gained by giving back each piece.
-    std::mem::forget(session);
     Outcome::Right
 }
 
-/// The options of the search of level 4, which other levels do not take.
-fn search_options(arguments: &Compile, options: &mut Options) -> Result<(), String> {
-    let said = [
-        ("--search-trials", arguments.search_trials.is_some()),
-        ("--tune-for", arguments.tune_for.is_some()),
-    ];
-    if let Some((option, _)) = said.iter().find(|said| said.1 && options.level < Options::HIGHEST_LEVEL) {
-        return Err(format!("{option} is for -O4, and this is a compile at -O{}", options.level));
+/// Chip and options of a command line. What is for the search of level 4, other levels do not take.
+fn options_of(arguments: &Compile) -> Result<(Option<Chip>, Options), String> {
+    let &Compile { ref target, compile_only, extensible_whole_program, search_trials, .. } = arguments;
+    let (chip, options) = asked_options(target, compile_only, extensible_whole_program, search_trials)?;
+    let said = [("--search-trials", search_trials.is_some()), ("--tune-for", arguments.tune_for.is_some())];
+    match said.iter().find(|said| said.1 && options.level < Options::HIGHEST_LEVEL) {
+        Some((option, _)) => {
+            Err(format!("{option} is for -O4, and this is a compile at -O{}", options.level))
+        }
+        None => Ok((chip, options)),
     }
-    if let Some(trials) = arguments.search_trials {
-        options.set("search-trials", &trials.to_string()).map_err(|error| error.to_string())?;
-    }
-    Ok(())
 }
 
 /// How many threads a compile gets.

@@ -22,6 +22,7 @@ mod progress;
 mod ptxas;
 mod reduce;
 mod render;
+mod resident;
 mod run;
 mod session;
 mod tensor_map;
@@ -85,6 +86,7 @@ fn main() -> ExitCode {
         Command::Latency(arguments) => inspect::latency(arguments),
         Command::Lint(arguments) => inspect::lint(arguments),
         Command::Lsp(arguments) => lsp::lsp(arguments),
+        Command::Resident(arguments) => resident::resident(arguments),
         Command::InitShadow(arguments) => ptxas::init_shadow(arguments),
         Command::Completions(arguments) => manual::completions(arguments),
         Command::Man(arguments) => manual::man(arguments),

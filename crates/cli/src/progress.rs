@@ -18,10 +18,15 @@ const STEP: Duration = Duration::from_millis(150);
 /// Bytes of text below which no compile takes as long as that.
 const SMALL: usize = 16 << 10;
 
+/// Whether the progress of a compile of `bytes` of text is shown, if it takes long.
+pub fn is_shown(bytes: usize) -> bool {
+    bytes >= SMALL && render::is_live()
+}
+
 /// Runs a compile of `bytes` of text; meanwhile the terminal shows its progress.
 pub fn watched<T>(bytes: usize, compile: impl FnOnce(&Progress) -> T) -> T {
     let progress = Progress::default();
-    if bytes < SMALL || !render::is_live() {
+    if !is_shown(bytes) {
         return compile(&progress);
     }
     std::thread::scope(|scope| {

@@ -12,10 +12,22 @@ pub fn to_terminal(path: &str, text: &str, diagnostics: &[Diagnostic]) {
     if diagnostics.is_empty() {
         return;
     }
+    eprint!("{}", rendered(path, text, diagnostics, style()));
+}
+
+/// How diagnostics look on standard error.
+pub fn style() -> Style {
     let styled = is_styled(std::io::stderr().is_terminal(), variable("NO_COLOR"), variable("TERM"));
-    let style = if styled { Style::Coloured } else { Style::Plain };
+    if styled { Style::Coloured } else { Style::Plain }
+}
+
+/// Diagnostics of one file for people, in order of place, with names of sources after those of symbols.
+pub fn rendered(path: &str, text: &str, diagnostics: &[Diagnostic], style: Style) -> String {
+    if diagnostics.is_empty() {
+        return String::new();
+    }
     let explained: Vec<Diagnostic> = diagnostics.iter().map(explained).collect();
-    eprint!("{}", oriole::rendered(path, text, &explained, style));
+    oriole::rendered(path, text, &explained, style)
 }
 
 /// The diagnostic with names of sources after those of symbols.

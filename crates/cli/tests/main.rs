@@ -32,6 +32,8 @@ mod ptxas;
 mod readme;
 mod records;
 mod reduce;
+#[cfg(target_os = "linux")]
+mod resident;
 mod support;
 mod time;
 mod verdicts;

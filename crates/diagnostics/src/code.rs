@@ -237,6 +237,9 @@ codes! {
     Hazard = "oriole::hazard", Internal, Error,
         "The check of the finished code (`--check`) found an instruction that issues too early: the value that it reads or overwrites depends on timing. The check knows the required latencies and nothing about how the code was generated. This is a bug in Oriole, not in the program; please report it with the PTX file. No output was written. With the switch `serial-deps`, every instruction waits for all earlier ones.";
 
+    NoResident = "oriole::no-resident", Internal, Error,
+        "There can be no resident compiler. It runs on Linux, with its socket in the folder `oriole` of `$XDG_RUNTIME_DIR`, or else in one for each user below the folder for temporary files. That folder must belong to the user and have the mode 0700, so that no other user can take the place of the compiler. Compiles are the same without it: each process compiles itself.";
+
     Race = "check::race", Check, Error,
         "Two threads access the same byte, at least one of them writes, and nothing orders the two accesses: the result depends on the speed of the hardware. Lanes of a warp are threads like others, since they may run apart. Put a barrier (`bar.sync`, or `bar.warp.sync` within a warp) between the accesses, or make both atomic.";
     CopyRace = "check::copy-race", Check, Error,

@@ -3,7 +3,7 @@
 //! `--long=value`, `--long value`, `-short=value`, `-short value`, and `-O3` and `-m64` without anything between.
 //! Options and inputs come in any order. The first wrong word gives ptxas's message, and ends the parse.
 
-use crate::options::{Kind, OPTIONS, Opt, Row};
+use crate::options::{Here, Kind, OPTIONS, Opt, Row};
 use crate::{Log, Severity};
 
 /// Maximum nesting of files of options, which may name further ones.
@@ -102,7 +102,8 @@ impl Reader<'_> {
                 self.files(&value, depth)?;
                 continue;
             }
-            if row.option != Opt::Fallback {
+            // Another ptxas does not know options of our own.
+            if row.here != Here::Own {
                 self.line.words.extend(taken);
             }
             self.enter(row, value)?;

@@ -89,6 +89,12 @@ impl Log {
         self.entries.clear();
     }
 
+    /// Takes the messages of a log that another process filled for the same call, in place of its own.
+    pub fn take_over(&mut self, entries: Vec<Entry>) {
+        self.failed = entries.iter().any(|entry| entry.severity >= Severity::Error);
+        self.entries = entries;
+    }
+
     /// Adds a message without a place.
     pub fn say(&mut self, severity: Severity, text: &str) {
         self.add(None, severity, text);

@@ -183,6 +183,8 @@ options! {
         "Effort of register allocation.";
     UsageLevel = "register-usage-level", "regUsageLevel", Number, EFFORT,
         "How freely registers are used, 0 to 10.";
+    Resident = "resident", "", Flag, Own,
+        "Ask the resident compiler, and start it if there is none (Oriole's own option).";
     ReturnAtEnd = "return-at-end", "ret-end", Flag, SHAPE,
         "Keep the return at the end of a function.";
     Sanitize = "sanitize", "sanitize", OneOf(&["memcheck", "threadsteer"]), Refused("no code is instrumented"),

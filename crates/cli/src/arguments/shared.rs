@@ -5,10 +5,11 @@
 use crate::lists::{self, Listed};
 use clap::Args;
 use oriole::program::Mode;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// Options of every command that compiles.
-#[derive(Args, Debug, Clone, PartialEq, Eq)]
+#[derive(Args, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// Chip to compile for [default: the file's `.target`].
     #[arg(long)]
@@ -19,7 +20,7 @@ pub struct Target {
 }
 
 /// Options of a compile, whatever the chip.
-#[derive(Args, Debug, Clone, PartialEq, Eq)]
+#[derive(Args, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tuning {
     /// Optimization level 0 to 4 [default: 3, or 0 with --device-debug]; 4 compiles each function many times and keeps the best.
     #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=4))]

@@ -6,11 +6,12 @@ mod fallback;
 mod shadow;
 mod status;
 
+pub use compile::{Assembled, assemble};
 pub use shadow::init_shadow;
 
 use crate::files::input;
 use crate::outcome::{Outcome, print};
-use compile::Ended;
+use crate::resident;
 use oriole_ptxas::{Action, CommandLine, Compilation, Form, Input, Log, Opt, Request, Source};
 use status::FAILED;
 use std::io::Write;
@@ -56,12 +57,14 @@ impl Call {
 
     /// The exit status; `None` for failure, which the log explains.
     fn answer(&self, log: &mut Log) -> Option<ExitCode> {
-        let mut read = |name: &str| input::text(Path::new(name)).ok();
-        let line = oriole_ptxas::parse(&self.words, log, &mut read)?;
-        // Warnings of the parser stay warnings, as they do in ptxas.
-        log.quiet = line.has(Opt::NoWarnings);
-        log.strict = line.has(Opt::WarningsAreErrors);
-        let request = Request::new(&line, log)?;
+        // The resident compiler reads the same words, and gets these files with them.
+        let mut files = Vec::new();
+        let mut read = |name: &str| {
+            let text = input::text(Path::new(name)).ok();
+            files.push((name.to_owned(), text.clone()));
+            text
+        };
+        let (line, request) = request(&self.words, log, &mut read)?;
         let compilation = match &request.action {
             Action::Help => return printed(&oriole_ptxas::help(&self.program)),
             Action::Version => return printed(&version(&self.program)),
@@ -72,18 +75,58 @@ impl Call {
         if !request.refused.is_empty() {
             return fallback::run(&line, None, log);
         }
-        self.compile(&line, compilation, log)
+        self.compile(&line, &files, compilation, log)
     }
 
-    fn compile(&self, line: &CommandLine, compilation: &Compilation, log: &mut Log) -> Option<ExitCode> {
+    fn compile(
+        &self,
+        line: &CommandLine,
+        files: &[(String, Option<String>)],
+        compilation: &Compilation,
+        log: &mut Log,
+    ) -> Option<ExitCode> {
         let read = inputs(line, log)?;
         let standard = read.iter().find(|input| input.name == STANDARD).map(|input| input.text.clone());
-        let source = Source::join(read, compilation.architecture, log)?;
-        match compile::compile(compilation, source, log)? {
-            Ended::Done => Some(ExitCode::SUCCESS),
-            Ended::Unsupported => fallback::run(line, standard.as_deref(), log),
+        let call = resident::Call {
+            is_asked: line.has(Opt::Resident),
+            program: &self.program,
+            words: &self.words,
+            files,
+        };
+        // An output that cannot be written has its message between others, which only this process can put there.
+        let asked = compile::output(compilation)
+            .and_then(|output| Some((resident::assembled(&call, &read, log)?, Some(output))));
+        let (assembled, output) = match asked {
+            Some(answer) => answer,
+            None => {
+                let source = Source::join(read, compilation.architecture, log)?;
+                compile::assemble_here(compilation, source, log)?
+            }
+        };
+        match assembled {
+            Assembled::Done(cubin) => {
+                compile::write(&output?, compilation, &cubin, log)?;
+                Some(ExitCode::SUCCESS)
+            }
+            Assembled::Checked => Some(ExitCode::SUCCESS),
+            Assembled::Unsupported => fallback::run(line, standard.as_deref(), log),
+            Assembled::Failed => None,
         }
     }
+}
+
+/// The line that words make, and its request. `None` if that cannot be done; the log says why.
+pub fn request(
+    words: &[String],
+    log: &mut Log,
+    read: &mut dyn FnMut(&str) -> Option<String>,
+) -> Option<(CommandLine, Request)> {
+    let line = oriole_ptxas::parse(words, log, read)?;
+    // Warnings of the parser stay warnings, as they do in ptxas.
+    log.quiet = line.has(Opt::NoWarnings);
+    log.strict = line.has(Opt::WarningsAreErrors);
+    let request = Request::new(&line, log)?;
+    Some((line, request))
 }
 
 /// How messages name standard input.
