@@ -56,6 +56,7 @@ pub fn resolve_function(function: &Function, context: &dyn ModuleContext) -> Opt
         locations: None,
         statics: Statics::new(&name),
         ranges: Vec::new(),
+        compared: 0,
     };
     resolver.names.enter();
     resolver.declare_parameters(&info, &parameter_names);

@@ -250,6 +250,37 @@ impl<'t> Names<'t> {
         Ok(())
     }
 
+    /// Number of names that [`Names::nearest`] looks at.
+    pub fn count(&self) -> usize {
+        self.innermost.len()
+    }
+
+    /// The visible names that may be meant by one that is not there: the name that is spelled most like it, if that is close.
+    pub fn nearest(&self, name: &str, is_wanted: impl Fn(Meaning) -> bool) -> Option<String> {
+        let is_member = |name: &str| {
+            let ranges = splits(name).filter_map(|(prefix, number)| Some((self.ranges.get(prefix)?, number)));
+            ranges.into_iter().any(|(list, number)| list.iter().any(|(_, range)| number < range.count))
+        };
+        let declared = self.innermost.iter().filter_map(|(known, index)| Some((*known, (*index)?)));
+        // Names that differ more in length need not be compared. A member of a range has an entry only where it is used before.
+        let close = declared.filter(|(known, index)| {
+            known.len().abs_diff(name.len()) <= known.len().max(3) / 3
+                && is_wanted(self.entries[*index as usize].meaning)
+                && !is_member(known)
+        });
+        let mut close: Vec<&str> = close.map(|(known, _)| known).collect();
+        close.sort_unstable();
+        oriole_ptx::nearest_of(name, close).map(str::to_owned)
+    }
+
+    /// The last member of the range that a name would be in if it were longer.
+    pub fn last_of_range(&self, name: &str) -> Option<String> {
+        splits(name).find_map(|(prefix, _)| {
+            let count = self.ranges.get(prefix)?.iter().map(|(_, range)| range.count).max()?;
+            Some(format!("{prefix}{}", count.checked_sub(1)?))
+        })
+    }
+
     /// The meaning of a name here, if it has one.
     pub fn look_up(&mut self, name: &'t str) -> Option<Meaning> {
         let entry = self.entry(name);

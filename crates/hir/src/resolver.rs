@@ -60,7 +60,12 @@ pub(crate) struct Resolver<'a> {
     pub statics: Statics<'a>,
     /// Ranges of variables, by the index in [`Meaning::Member`].
     pub ranges: Vec<Rc<VariableShape>>,
+    /// Names that were compared with names that are not there.
+    pub compared: usize,
 }
+
+/// The most names of a function that are compared with names that are not there: a text with thousands of mistakes takes no longer.
+const COMPARED: usize = 1 << 14;
 
 impl<'a> Resolver<'a> {
     /// Reports a diagnostic, unless the parser has already reported the statement that it is in.
@@ -78,6 +83,27 @@ impl<'a> Resolver<'a> {
             }
         }
         self.diagnostics.push(diagnostic);
+    }
+
+    /// Reports a name that is not there, with the one that may be meant.
+    pub fn report_unknown(
+        &mut self,
+        name: &str,
+        span: Span,
+        message: String,
+        is_wanted: fn(Meaning) -> bool,
+    ) {
+        let mut diagnostic = Diagnostic::new(Code::UnknownName, span, message);
+        self.compared += self.names.count();
+        if self.compared <= COMPARED {
+            let special = || oriole_ptx::nearest_special(name).map(str::to_owned);
+            if let Some(last) = self.names.last_of_range(name) {
+                diagnostic = diagnostic.with_help(format!("the range ends with `{last}`"));
+            } else if let Some(near) = self.names.nearest(name, is_wanted).or_else(special) {
+                diagnostic = diagnostic.with_help(format!("did you mean `{near}`?"));
+            }
+        }
+        self.push(diagnostic);
     }
 
     /// Reports a name that is declared twice.

@@ -176,11 +176,11 @@ impl<'a> Resolver<'a> {
                 None
             }
             None => {
-                self.report(
-                    Code::UnknownName,
-                    span,
-                    format!("no label `{}` is visible here; labels of inner scopes are not", token.text()),
-                );
+                let message =
+                    format!("no label `{}` is visible here; labels of inner scopes are not", token.text());
+                self.report_unknown(token.text(), span, message, |meaning| {
+                    matches!(meaning, Meaning::Label(_))
+                });
                 None
             }
         }

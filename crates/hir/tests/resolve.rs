@@ -163,6 +163,39 @@ fn names_and_addresses_of_the_module() {
     );
 }
 
+/// A name that is not there has help: the nearest visible one of its kind, or the end of its range.
+#[test]
+fn unknown_names_have_help() {
+    let help = |text: &str| {
+        let module = resolve_module(&format!(
+            "{HEAD}.entry k(.param .u64 input) {{ .reg .b32 %r<4>, total, limit; .reg .b64 address;\n{text}\nDONE: ret; }}"
+        ));
+        let lines = module.diagnostics.iter().map(|found| {
+            let help = found.help.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            format!("{} -> {help}\n", found.message)
+        });
+        lines.collect::<String>()
+    };
+    expect![[r#"
+        no register or variable is called `totla` -> did you mean `total`?
+        no register is called `%r9` -> the range ends with `%r3`
+        no register or variable is called `lmit` -> did you mean `limit`?
+        no register or variable is called `inptu` -> did you mean `input`?
+        no label `DNOE` is visible here; labels of inner scopes are not -> did you mean `DONE`?
+        no label `total2` is visible here; labels of inner scopes are not -> 
+        no register is called `%tidd` -> did you mean `%tid`?
+        no register or variable is called `elsewhere` -> 
+        no register is called `%laneidd` -> did you mean `%laneid`?
+        no register or variable is called `innr` -> 
+    "#]].assert_eq(&help(
+        "mov.u32 totla, %r9; mov.u32 %r1, lmit; ld.param.u64 address, [inptu]; bra DNOE; bra total2; mov.u32 %r1, %tidd.x;\n\
+         mov.u32 %r1, elsewhere; mov.u32 %r1, %laneidd; { .reg .b32 inner; } mov.u32 %r1, innr;",
+    ));
+    // As many mistakes as there may be: not each name is compared with each.
+    let many: String = (0..3000).map(|at| format!(".reg .b32 name{at}; mov.u32 nmae{at}, 1;\n")).collect();
+    assert!(help(&many).lines().filter(|line| line.contains("did you mean")).count() < 500);
+}
+
 #[test]
 fn types_of_operands() {
     statements(

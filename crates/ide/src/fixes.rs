@@ -22,15 +22,25 @@ use mender::Mender;
 
 pub(crate) fn fixes(snapshot: &Snapshot, file: FileId, range: Range) -> Vec<Fix> {
     let mut all = Vec::new();
+    let mut effort = EFFORT;
     for diagnostic in crate::diagnostics::diagnostics(snapshot, file) {
         if diagnostic.range.meets(range) {
-            mend(snapshot, file, &diagnostic, &mut all);
+            mend(snapshot, file, &diagnostic, &mut effort, &mut all);
         }
     }
     all
 }
 
-fn mend(snapshot: &Snapshot, file: FileId, diagnostic: &FileDiagnostic, all: &mut Vec<Fix>) {
+/// Bytes of functions that are looked through for fixes: a text of thousands of mistakes has no more of those that need it.
+const EFFORT: usize = 64 << 20;
+
+fn mend(
+    snapshot: &Snapshot,
+    file: FileId,
+    diagnostic: &FileDiagnostic,
+    effort: &mut usize,
+    all: &mut Vec<Fix>,
+) {
     let Some(located) = snapshot.locate(file, diagnostic.range.start) else { return };
     let db: &dyn Db = &snapshot.db;
     let mut out = Mender { located, diagnostic, all };
@@ -54,12 +64,20 @@ fn mend(snapshot: &Snapshot, file: FileId, diagnostic: &FileDiagnostic, all: &mu
     // The word of the diagnostic, not the one before it.
     let inside = located.at + u32::from(!diagnostic.range.is_empty());
     let Some(spot) = spot(db, located.source, inside) else { return };
+    if diagnostic.code == Code::UnknownDirective {
+        unknown_directive(db, &spot, &mut out);
+        return;
+    }
     let Some(path) = spot.path(db) else {
         if diagnostic.code == Code::Syntax {
             syntax(db, &spot, &mut out);
         }
         return;
     };
+    if matches!(diagnostic.code, Code::UnknownName | Code::AddressOfOtherSpace) {
+        let Some(left) = effort.checked_sub(spot.unit.text(db).len()) else { return };
+        *effort = left;
+    }
     match diagnostic.code {
         Code::Syntax => syntax(db, &spot, &mut out),
         Code::UnknownName => unknown_name(db, &spot, &path, &mut out),
@@ -100,16 +118,34 @@ fn unterminated_body(db: &dyn Db, out: &mut Mender<'_>) {
 
 /// "`;` expected before …": the place is where it is missing.
 fn syntax(db: &dyn Db, spot: &Spot<'_>, out: &mut Mender<'_>) {
-    let message = &out.diagnostic.message;
+    // One of several words may be expected: "`,` or `]` expected, found …".
+    let expected = out.diagnostic.message.split_once(" expected").map_or("", |(words, _)| words).to_owned();
     for missing in [";", ")", "]", "}"] {
-        if message.starts_with(&format!("`{missing}` expected")) {
+        if expected.split(" or ").any(|word| word.trim_matches('`') == missing) {
             // After the last word before the place.
             let text = spot.unit.text(db);
             let before = Range::new(0, out.located.at.saturating_sub(spot.start)).slice(text);
-            let at = spot.start + before.trim_end().len() as u32;
-            out.offer(format!("Insert `{missing}`"), vec![Edit::insert(at, missing)], true);
+            let end = before.trim_end().len();
+            let at = spot.start + end as u32;
+            let (title, edits) = (format!("Insert `{missing}`"), vec![Edit::insert(at, missing)]);
+            // Within a line a word may be wrong or missing as well.
+            let is_last = match missing {
+                ";" => ends_line(text.get(end..).unwrap_or_default()),
+                _ => text.get(end..).unwrap_or_default().trim_start().starts_with(';'),
+            };
+            if is_last {
+                out.offer_safe(title, edits);
+            } else {
+                out.offer(title, edits, true);
+            }
         }
     }
+}
+
+/// Whether nothing but blanks and a comment stands before the end of the line.
+fn ends_line(rest: &str) -> bool {
+    let line = rest.lines().next().unwrap_or_default().trim_start();
+    line.is_empty() || line.starts_with("//")
 }
 
 /// The type that a name needs at its place, for a declaration.
@@ -152,6 +188,7 @@ fn unknown_name(db: &dyn Db, spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<
     // A register beyond the end of its range: make the range longer.
     let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
     let (prefix, number) = name.split_at(name.len() - digits);
+    let mut is_member = false;
     if let Ok(number) = number.parse::<u64>() {
         let range = names.declarations.iter().find(|declared| {
             matches!(declared.kind, DeclarationKind::Registers(count) if count <= number)
@@ -164,6 +201,7 @@ fn unknown_name(db: &dyn Db, spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<
             if let (Some(open), Some(close)) = (rest.find('<'), rest.find('>')) {
                 let place = Range::new(behind + open as u32 + 1, behind + close as u32).shifted(spot.start);
                 let edit = Edit::new(place, (number + 1).to_string());
+                is_member = true;
                 out.offer(format!("Make it `{prefix}<{}>`", number + 1), vec![edit], true);
             }
         }
@@ -186,10 +224,10 @@ fn unknown_name(db: &dyn Db, spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<
         .min_by_key(|(distance, declared)| (*distance, declared.name.clone()));
     if let Some((_, declared)) = near {
         let edit = Edit::new(token_range(path.token).shifted(spot.start), declared.name.to_string());
-        out.offer(format!("Change to `{}`", declared.name), vec![edit], false);
+        out.offer(format!("Change to `{}`", declared.name), vec![edit], !is_member);
     }
     // A misspelled special register; `%tid` and its `.x` are two words.
-    if let Some(special) = nearest_special(name) {
+    if let Some(special) = oriole_ptx::nearest_special(name) {
         let edit = Edit::new(token_range(path.token).shifted(spot.start), special);
         out.offer(format!("Change to `{special}`"), vec![edit], true);
     }
@@ -205,17 +243,15 @@ fn unknown_name(db: &dyn Db, spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<
     out.offer(format!("Declare `.reg {ty} {name};`"), vec![Edit::insert(at, text)], false);
 }
 
-/// The special register with the most similar name, if one is similar.
-fn nearest_special(name: &str) -> Option<&'static str> {
-    if !name.starts_with('%') {
-        return None;
+/// The message names the directive that may be meant.
+fn unknown_directive(db: &dyn Db, spot: &Spot<'_>, out: &mut Mender<'_>) {
+    let start = out.located.at.saturating_sub(spot.start);
+    let range = Range::new(start, start + out.diagnostic.range.len());
+    let word = range.slice(spot.unit.text(db));
+    let in_body = out.diagnostic.message.contains("function body");
+    if let Some(near) = oriole_syntax::nearest_directive(word, in_body) {
+        out.offer(format!("Change to `{near}`"), vec![Edit::new(range.shifted(spot.start), near)], true);
     }
-    oriole_ptx::SpecialRegister::names()
-        .map(|known| known.split_once('.').map_or(known, |known| known.0))
-        .map(|known| (strsim::levenshtein(name, known), known))
-        .filter(|(distance, known)| *distance <= 2 && 3 * distance < known.len())
-        .min()
-        .map(|(_, known)| known)
 }
 
 fn unknown_instruction(spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
@@ -259,12 +295,16 @@ fn wrong_word(spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
         _ => Vec::new(),
     };
     let mut offered = 0;
-    for word in expected {
+    // The nearest word comes first.
+    let near = oriole_ptx::nearest_of(written[at], expected.iter().copied());
+    let others = expected.iter().copied().filter(|word| Some(*word) != near);
+    for word in near.into_iter().chain(others) {
         let mut changed = written.clone();
         changed[at] = word;
         if exists(opcode, &changed, operands) && offered < 6 {
             offered += 1;
-            out.offer(format!("Change to `.{word}`"), vec![Edit::new(place, format!(".{word}"))], false);
+            let edit = Edit::new(place, format!(".{word}"));
+            out.offer(format!("Change to `.{word}`"), vec![edit], Some(word) == near);
         }
     }
     let mut without = written.clone();
@@ -323,7 +363,10 @@ fn missing_word(spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
 
 /// Raises `.version` and `.target` to what the instruction needs.
 fn raise(db: &dyn Db, path: &Path<'_>, out: &mut Mender<'_>) {
-    let Some((opcode, _, modifiers, operands)) = words(path) else { return };
+    let Some((opcode, _, modifiers, operands)) = words(path) else {
+        raise_for_chip(db, path, out);
+        return;
+    };
     let written = spellings(&modifiers);
     let Ok(form) = match_form(opcode, &written, operands) else { return };
     let mut version = form.row.ptx;
@@ -352,7 +395,8 @@ fn raise(db: &dyn Db, path: &Path<'_>, out: &mut Mender<'_>) {
                 stated = Some(place);
                 if out.diagnostic.code == Code::NeedsVersion && header.version < version {
                     let edit = Edit::new(place, format!("{}.{}", version.0, version.1));
-                    out.offer(format!("Raise `.version` to {}", edit.text), vec![edit], true);
+                    // Versions only add to the language.
+                    out.offer_safe(format!("Raise `.version` to {}", edit.text), vec![edit]);
                 }
             }
             let names = ast::TargetDirective::cast(node).into_iter().flat_map(|it| it.names());
@@ -369,6 +413,29 @@ fn raise(db: &dyn Db, path: &Path<'_>, out: &mut Mender<'_>) {
             older.map(|place| Edit::new(place, format!("{}.{}", first.0, first.1))).into_iter().collect();
         edits.push(Edit::new(name, chip.to_string()));
         out.offer(format!("Change `.target` to {chip}"), edits, true);
+    }
+}
+
+/// Raises `.version` to the first one that has the chip of `.target`.
+fn raise_for_chip(db: &dyn Db, path: &Path<'_>, out: &mut Mender<'_>) {
+    let Ok(target) = path.token.text().parse::<PtxTarget>() else { return };
+    let version = target.first_version();
+    if out.diagnostic.code != Code::NeedsVersion
+        || files::module_header(db, out.located.source).version >= version
+    {
+        return;
+    }
+    let units = files::split_file(db, out.located.source);
+    for &unit in units.iter().filter(|unit| unit.kind(db) == UnitKind::Header) {
+        let nodes = files::function_tree(db, unit).syntax().descendants();
+        for number in nodes.filter_map(ast::VersionDirective::cast).filter_map(|directive| directive.number())
+        {
+            let edit = Edit::new(
+                token_range(number).shifted(unit.start(db)),
+                format!("{}.{}", version.0, version.1),
+            );
+            out.offer_safe(format!("Raise `.version` to {}", edit.text), vec![edit]);
+        }
     }
 }
 

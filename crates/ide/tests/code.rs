@@ -174,6 +174,7 @@ fn inline_ptx_of_cuda() {
     }
     expect![[r#"
         5: "u" no register or variable is called `u`
+        help: did you mean `t`?
         4: "add.u32"
         ```ptx
         add.{u16,u32,u64,s16,s32,s64} d, a, b

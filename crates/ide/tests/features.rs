@@ -27,6 +27,7 @@ fn diagnostics() {
         &kernel_text("    add.u32 %r1, %r2, %r99;\n    bra nowhere;\n    add.u32 %r1 %r2;\n    ret;"),
         expect![[r#"
             10: "%r99" ptx::unknown-name Error: no register is called `%r99`
+            help: the range ends with `%r8`
             11: "nowhere" ptx::unknown-name Error: no label `nowhere` is visible here; labels of inner scopes are not
             12: "%r2" ptx::syntax Error: `;` expected, found `%r2`
         "#]],

@@ -206,7 +206,7 @@ fn diagnostics_of_the_workspace() {
     client.open(URI, "ptx", &KERNEL.replace("%r2, %r1", "%r2, %r9"));
     let first = client.ask_value("workspace/diagnostic", json!({ "previousResultIds": [] }));
     expect![[r#"
-        file:///w/one.ptx 1 full ["no register is called `%r9`"]
+        file:///w/one.ptx 1 full ["no register is called `%r9`\nhelp: the range ends with `%r3`"]
         file:///w/a.ptx null full []
         file:///w/sub/b.ptx null full ["no instruction is called `rett`; did you mean `ret`?"]
     "#]]
@@ -268,7 +268,7 @@ fn diagnostics_of_the_workspace_go_on() {
     expect![[r#"
         file:///w/a.ptx null full []
         file:///w/a.ptx null full ["no instruction is called `rett`; did you mean `ret`?"]
-        file:///w/a.ptx 1 full ["no register is called `%r9`"]
+        file:///w/a.ptx 1 full ["no register is called `%r9`\nhelp: the range ends with `%r3`"]
         file:///w/a.ptx null full ["no instruction is called `rett`; did you mean `ret`?"]
     "#]]
     .assert_eq(&shown);

@@ -47,7 +47,7 @@ fn the_first_ten_minutes() {
         .assert_eq(&client.ask("textDocument/diagnostic", pull.clone()));
     // The result of the multiply is written to an undeclared register.
     client.edit(URI, 2, (17, 12), (17, 15), "%f9");
-    expect![[r#"{"items":[{"code":"ptx::unknown-name","message":"no register is called `%f9`","range":{"end":{"character":15,"line":17},"start":{"character":12,"line":17}},"severity":1,"source":"oriole"}],"kind":"full","resultId":"bda7c374db8d27cf"}"#]].assert_eq(&client.ask("textDocument/diagnostic", pull.clone()));
+    expect![[r#"{"items":[{"code":"ptx::unknown-name","message":"no register is called `%f9`\nhelp: the range ends with `%f3`","range":{"end":{"character":15,"line":17},"start":{"character":12,"line":17}},"severity":1,"source":"oriole"}],"kind":"full","resultId":"718999ffa2de89cd"}"#]].assert_eq(&client.ask("textDocument/diagnostic", pull.clone()));
     let action = json!({
         "textDocument": { "uri": URI },
         "range": { "start": { "line": 17, "character": 12 }, "end": { "line": 17, "character": 15 } },
@@ -249,7 +249,7 @@ fn inline_ptx() {
     let uri = "file:///w/a.cu";
     let mut client = Client::start(json!({ "textDocument": { "diagnostic": {} } }));
     client.open(uri, "cuda-cpp", "void f() {\n  asm(\"mov.u32 %0, %%laneidd;\" : \"=r\"(x));\n}\n");
-    expect![[r#"{"items":[{"code":"ptx::unknown-name","message":"no register is called `%laneidd`","range":{"end":{"character":28,"line":1},"start":{"character":19,"line":1}},"severity":1,"source":"oriole"}],"kind":"full","resultId":"70ca5789de178860"}"#]]
+    expect![[r#"{"items":[{"code":"ptx::unknown-name","message":"no register is called `%laneidd`\nhelp: did you mean `%laneid`?","range":{"end":{"character":28,"line":1},"start":{"character":19,"line":1}},"severity":1,"source":"oriole"}],"kind":"full","resultId":"5e0409f2e3853a87"}"#]]
         .assert_eq(&client.ask("textDocument/diagnostic", json!({ "textDocument": { "uri": uri } })));
     client.stop();
 }

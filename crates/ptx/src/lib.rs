@@ -17,7 +17,7 @@ pub mod special;
 pub mod table;
 pub mod word;
 
-pub use nearest::{nearest, nearest_of};
+pub use nearest::{nearest, nearest_of, nearest_special};
 pub use opcode::Opcode;
 pub use shape::MatrixShape;
 pub use special::SpecialRegister;

@@ -1,8 +1,8 @@
-//! Opcodes that a misspelled word may have meant.
+//! Opcodes and special registers that a misspelled word may have meant.
 //!
 //! A diagnostic and its fix offer the same opcodes. Only spelling is compared.
 
-use crate::Opcode;
+use crate::{Opcode, SpecialRegister};
 
 /// Longer words cannot be opcodes: the longest has half as many bytes.
 const LONGEST: usize = 48;
@@ -29,6 +29,19 @@ pub fn nearest_of<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> O
     let distances = words.into_iter().map(|known| (strsim::damerau_levenshtein(word, known), known));
     let near = distances.filter(|&(distance, known)| distance * 3 <= known.len().max(3));
     near.min_by_key(|&(distance, _)| distance).map(|(_, known)| known)
+}
+
+/// The special register with the most similar name, without its component; `None` if none is close.
+pub fn nearest_special(name: &str) -> Option<&'static str> {
+    if !name.starts_with('%') || name.len() > LONGEST {
+        return None;
+    }
+    SpecialRegister::names()
+        .map(|known| known.split_once('.').map_or(known, |known| known.0))
+        .map(|known| (strsim::levenshtein(name, known), known))
+        .filter(|(distance, known)| *distance <= 2 && 3 * distance < known.len())
+        .min()
+        .map(|(_, known)| known)
 }
 
 #[cfg(test)]

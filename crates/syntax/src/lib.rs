@@ -10,6 +10,7 @@
 pub mod ast;
 mod builder;
 mod cut;
+mod directives;
 mod kind;
 mod lexer;
 mod limits;
@@ -22,6 +23,7 @@ mod split;
 mod view;
 
 pub use cut::{CutText, Piece};
+pub use directives::nearest_directive;
 pub use kind::{PtxLanguage, SyntaxKind};
 pub use lexer::{Token, tokenize};
 pub use limits::*;

@@ -61,7 +61,8 @@ impl<'a> Resolver<'a> {
             return Some(Named::Function(text));
         }
         let what = if text.starts_with('%') { "register" } else { "register or variable" };
-        self.report(Code::UnknownName, span, format!("no {what} is called `{text}`"));
+        let message = format!("no {what} is called `{text}`");
+        self.report_unknown(text, span, message, |meaning| !matches!(meaning, Meaning::Label(_)));
         None
     }
 
@@ -133,11 +134,10 @@ impl<'a> Resolver<'a> {
                         format!("`{}` has the components `.x`, `.y` and `.z`", base.text()),
                     );
                 } else {
-                    self.report(
-                        Code::UnknownName,
-                        base.span(),
-                        format!("no register is called `{}`", base.text()),
-                    );
+                    let message = format!("no register is called `{}`", base.text());
+                    self.report_unknown(base.text(), base.span(), message, |meaning| {
+                        matches!(meaning, Meaning::Vector(..))
+                    });
                 }
                 None
             }

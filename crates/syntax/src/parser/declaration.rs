@@ -5,6 +5,7 @@
 
 use super::Parser;
 use crate::SyntaxKind::{self, *};
+use crate::directives::nearest_directive;
 use oriole_diagnostics::Code;
 
 /// Whether a declaration of a variable begins with this word, linkage aside.
@@ -249,7 +250,13 @@ impl Parser<'_> {
     /// Reports a directive that has no meaning inside a body.
     pub(super) fn unknown_directive(&mut self) {
         let message = format!("`{}` is no directive of a function body", self.word());
-        self.report(Code::UnknownDirective, self.span(), message);
+        self.report_directive(message, nearest_directive(self.word(), true));
         self.recover();
+    }
+
+    /// Reports a word that is no directive here, and the one that may be meant.
+    pub(super) fn report_directive(&mut self, message: String, near: Option<&str>) {
+        let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        self.report(Code::UnknownDirective, self.span(), message + &near);
     }
 }

@@ -6,6 +6,7 @@
 use super::Parser;
 use crate::SyntaxKind::{self, *};
 use crate::Token;
+use crate::directives::nearest_directive;
 use crate::lexer::is_name_byte;
 use crate::split::UnitKind;
 use oriole_diagnostics::{Code, Span};
@@ -75,7 +76,7 @@ impl Parser<'_> {
             word if super::declaration::begins_variable(word) => self.variable(),
             word => {
                 let message = format!("`{word}` is no module-level directive");
-                self.report(Code::UnknownDirective, self.span(), message);
+                self.report_directive(message, nearest_directive(word, false));
                 self.recover_item();
             }
         }
