@@ -5,6 +5,7 @@
 use oriole_chip::Chip;
 use oriole_diagnostics::{Code, Diagnostic, Place, Severity};
 use oriole_inputs::{Db, FunctionUnit, SourceFile};
+use oriole_options::Linking;
 use oriole_pipeline::facts::Origin;
 use oriole_queries::{Failed, files, functions, images};
 use oriole_syntax::UnitKind;
@@ -48,8 +49,11 @@ pub struct FileDiagnostic {
 
 pub(crate) fn diagnostics(snapshot: &Snapshot, file: FileId) -> Vec<FileDiagnostic> {
     let mut all = Vec::new();
+    // A part of a program leaves functions to a linker.
+    let is_part = snapshot.options(file).is_some_and(|options| options.linking == Linking::Relocatable);
     for located in snapshot.sources(file) {
-        let found = oriole_queries::diagnostics(&snapshot.db, located.source);
+        let mut found = oriole_queries::diagnostics(&snapshot.db, located.source);
+        found.retain(|found| !is_part || found.code != Code::UnresolvedExternal);
         all.extend(found.iter().filter_map(|found| place(&snapshot.db, located, found)));
         all.extend(hints(&snapshot.db, located));
     }

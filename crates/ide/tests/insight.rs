@@ -288,6 +288,57 @@ fn callees_are_offered_behind_results() {
     assert_eq!(found.first().map(|item| item.label.as_str()), Some("sq"));
 }
 
+/// A program may apply only what cannot be wrong.
+#[test]
+fn safe_fixes_are_the_only_ones_that_can_be_meant() {
+    let texts = [
+        format!("{HEAD}.entry k() {{ .reg .b32 r; mov.u32 r, 1 // one\nret; }}"),
+        format!("{HEAD}.entry k() {{ .reg .b32 r; mov.u32 r, 1 mov.u32 r, 2; ret; }}"),
+        format!("{HEAD}.entry k(.param .u32 p) {{ .reg .b32 r; ld.param.u32 r, [p; ret; }}"),
+        format!("{HEAD}.visble .entry k() {{ ret; }}"),
+        format!("{HEAD}.entry k() {{ .rge .b32 r; ret; }}"),
+        format!("{HEAD}.entry k() {{ .reg .b32 r; mvo.u32 r, 1; ret; }}"),
+        ".version 6.0\n.target sm_90\n.entry k() { .reg .b32 r; redux.sync.add.s32 r, r, -1; ret; }"
+            .to_owned(),
+    ];
+    let mut out = String::new();
+    for text in texts {
+        let fixture = fixture(&text);
+        let analysis = fixture.analysis();
+        for diagnostic in analysis.diagnostics(fixture.file).unwrap() {
+            for fix in analysis.fixes(fixture.file, diagnostic.range).unwrap().into_iter().take(1) {
+                out.push_str(&format!("{}: {} {}\n", diagnostic.code, fix.title, fix.safe));
+            }
+        }
+    }
+    expect![[r#"
+        ptx::syntax: Insert `;` true
+        ptx::syntax: Insert `;` false
+        ptx::syntax: Insert `]` true
+        ptx::unknown-directive: Change to `.reg` false
+        target::needs-version: Raise `.version` to 7.8 true
+        target::needs-version: Raise `.version` to 7.0 true
+    "#]]
+    .assert_eq(&out);
+}
+
+/// A part of a program may leave functions to a linker.
+#[test]
+fn parts_leave_functions_to_a_linker() {
+    let text = format!("{HEAD}.extern .func f();\n.entry k() {{ call f; ret; }}\n");
+    let mut host = AnalysisHost::new();
+    let file = host.open(Language::Ptx, &text, oriole_ide::SettingsId(0));
+    let codes = |host: &AnalysisHost| {
+        let found = host.analysis().diagnostics(file).unwrap();
+        found.iter().map(|found| found.code.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(codes(&host), ["ptx::unresolved-external"]);
+    let mut settings = Settings::default();
+    settings.options.linking = oriole_options::Linking::Relocatable;
+    host.set_settings(oriole_ide::SettingsId(0), settings);
+    assert_eq!(codes(&host), [""; 0]);
+}
+
 /// One mistake gives one diagnostic, and each has a fix.
 #[test]
 fn slips_have_fixes() {

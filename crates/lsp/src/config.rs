@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use oriole_chip::Chip;
 use oriole_ide::{HintOptions, Settings};
-use oriole_options::{KNOBS, KnobKind, Options, Value as KnobValue};
+use oriole_options::{KNOBS, KnobKind, Linking, Options, Value as KnobValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -42,6 +42,8 @@ pub struct DirectoryConfig {
     pub targets: Option<Vec<String>>,
     /// Optimization level.
     pub level: Option<u8>,
+    /// Whether files are parts of programs, as `compile -c` takes them.
+    pub relocatable: Option<bool>,
     /// Knobs by name.
     pub knobs: BTreeMap<String, Value>,
     /// Hints.
@@ -56,6 +58,8 @@ pub struct Config {
     pub targets: Option<Vec<String>>,
     /// Optimization level 0 to 4.
     pub level: Option<u8>,
+    /// Whether files are parts of programs, as `compile -c` takes them: `.extern` functions are for a linker to find.
+    pub relocatable: Option<bool>,
     /// Knobs by name.
     pub knobs: BTreeMap<String, Value>,
     /// Hints.
@@ -89,7 +93,7 @@ impl Config {
 
 fn lay(
     targets: &Option<Vec<String>>,
-    level: Option<u8>,
+    (level, relocatable): (Option<u8>, Option<bool>),
     knobs: &BTreeMap<String, Value>,
     hints: &HintConfig,
     ruling: &mut Ruling,
@@ -108,6 +112,10 @@ fn lay(
         Some(level @ 0..=4) => ruling.settings.options.level = level,
         Some(level) => ruling.warnings.push(format!("there is no level {level}; levels are 0 to 4")),
         None => {}
+    }
+    if let Some(relocatable) = relocatable {
+        let options = &mut ruling.settings.options;
+        options.linking = if relocatable { Linking::Relocatable } else { Linking::Whole };
     }
     for (name, value) in knobs {
         let text = match value {
@@ -131,7 +139,7 @@ fn lay(
 
 /// Keys of a table that are unknown.
 fn unknown(value: &Value, warnings: &mut Vec<String>) {
-    const KNOWN: [&str; 6] = ["targets", "level", "knobs", "hints", "background", "directory"];
+    const KNOWN: [&str; 7] = ["targets", "level", "relocatable", "knobs", "hints", "background", "directory"];
     for key in value.as_object().into_iter().flat_map(|table| table.keys()) {
         if !KNOWN.contains(&key.as_str()) {
             warnings.push(format!("the setting `{key}` is not known"));
@@ -159,7 +167,13 @@ pub(crate) fn rule(path: Option<&Path>, client: &Value, environment: &dyn Enviro
         unknown(client, &mut ruling.warnings);
         match serde_json::from_value::<Config>(client.clone()) {
             Ok(config) => {
-                lay(&config.targets, config.level, &config.knobs, &config.hints, &mut ruling);
+                lay(
+                    &config.targets,
+                    (config.level, config.relocatable),
+                    &config.knobs,
+                    &config.hints,
+                    &mut ruling,
+                );
                 ruling.background = config.background.unwrap_or(ruling.background);
             }
             Err(error) => ruling.warnings.push(format!("settings: {error}")),
@@ -172,7 +186,7 @@ fn lay_file(config: &Config, text: &str, folder: &Path, path: &Path, ruling: &mu
     if let Ok(value) = toml::from_str::<Value>(text) {
         unknown(&value, &mut ruling.warnings);
     }
-    lay(&config.targets, config.level, &config.knobs, &config.hints, ruling);
+    lay(&config.targets, (config.level, config.relocatable), &config.knobs, &config.hints, ruling);
     ruling.background = config.background.unwrap_or(ruling.background);
     // The directory with the longest path that contains the file comes last.
     let mut inside: Vec<(PathBuf, &DirectoryConfig)> = config
@@ -184,7 +198,13 @@ fn lay_file(config: &Config, text: &str, folder: &Path, path: &Path, ruling: &mu
     inside.sort_by_key(|(folder, _)| folder.components().count());
     for (folder, directory) in inside {
         ruling.root = folder.display().to_string();
-        lay(&directory.targets, directory.level, &directory.knobs, &directory.hints, ruling);
+        lay(
+            &directory.targets,
+            (directory.level, directory.relocatable),
+            &directory.knobs,
+            &directory.hints,
+            ruling,
+        );
     }
 }
 
@@ -217,6 +237,11 @@ pub fn schema() -> Value {
             "description": "Chips to compile for; the first one is shown. Left out: what `.target` says."
         },
         "level": { "type": "integer", "minimum": 0, "maximum": 4, "default": 3, "description": "Optimization level." },
+        "relocatable": {
+            "type": "boolean",
+            "default": false,
+            "description": "Take files as parts of programs, as `compile -c` does: others define `.extern` functions."
+        },
         "knobs": { "type": "object", "properties": knobs, "additionalProperties": false },
         "hints": {
             "type": "object",
@@ -296,6 +321,8 @@ mod tests {
         assert_eq!(ruling.settings.options.allocate().limit, Some(64));
         assert_eq!(ruling.settings.targets, [Chip::SM_90]);
         assert!(!ruling.hints.stalls && ruling.warnings.iter().any(|text| text.contains("colour")));
+        let part = rule(None, &json!({ "relocatable": true }), &files);
+        assert_eq!((part.settings.options.linking, part.warnings.len()), (Linking::Relocatable, 0));
         let ruling = rule(None, &Value::Null, &files);
         assert!(ruling.settings.targets.is_empty() && ruling.warnings.is_empty());
     }
