@@ -4,25 +4,30 @@
 //! here.
 
 mod binaries;
+mod checking;
 mod resident;
 mod search;
 mod shared;
 
+use crate::colour::{self, When};
 use crate::lists::{self, Listed, What};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use crate::messages::{MessageFormat, Stream};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use oriole_chip::Chip;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub use binaries::{Extract, Images, Which};
+pub use checking::{Check, Fmt};
 pub use resident::{Action, Resident};
 pub use search::{Bisect, Reduce};
-pub use shared::{CacheArguments, Target, Tuning};
+pub use shared::{CacheArguments, Linked, Target, Tuning};
 
 const EXAMPLES: &str = "\
 Examples:
   oriole compile kernel.ptx -o kernel.cubin
   oriole check kernel.ptx
+  oriole fmt kernel.ptx
   oriole watch kernel.ptx
   oriole view kernel.ptx -o kernel.html
   oriole diff kernel.ptx -O1 -- -O3
@@ -49,6 +54,29 @@ pub struct Arguments<C: Subcommand = Command> {
     /// Do not demangle C++ and Rust function names.
     #[arg(long, global = true, help_heading = "Global options")]
     pub no_demangle: bool,
+    /// Colour output: auto is on a terminal, unless NO_COLOR is set, and everywhere if CLICOLOR_FORCE is set.
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        default_value = "auto",
+        hide_possible_values = true,
+        global = true,
+        help_heading = "Global options"
+    )]
+    pub color: When,
+    /// Format of diagnostics: human, short, json, github or sarif. `check`, `lint`, `run --check` and `verify --check` print json,
+    /// github and sarif on standard output; everything else goes to standard error.
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_enum,
+        default_value = "human",
+        hide_possible_values = true,
+        global = true,
+        help_heading = "Global options"
+    )]
+    pub message_format: MessageFormat,
     /// Command to run.
     #[command(subcommand)]
     pub command: C,
@@ -69,12 +97,22 @@ impl Arguments {
     /// The message to print instead of running a command.
     pub fn read() -> Result<Arguments, clap::Error> {
         if std::env::args_os().nth(1).is_some_and(|word| word == "compile")
-            && let Ok(Arguments { trace, log, no_demangle, command: Quick::Compile(compile) }) =
-                Arguments::try_parse()
+            && let Ok(Arguments {
+                trace,
+                log,
+                no_demangle,
+                color,
+                message_format,
+                command: Quick::Compile(compile),
+            }) = Arguments::try_parse()
         {
-            return Ok(Arguments { trace, log, no_demangle, command: Command::Compile(compile) });
+            let command = Command::Compile(compile);
+            return Ok(Arguments { trace, log, no_demangle, color, message_format, command });
         }
-        Arguments::try_parse()
+        let words: Vec<OsString> = std::env::args_os().collect();
+        let coloured = colour::in_words(words.iter().skip(1).map(OsString::as_os_str));
+        let matches = <Arguments as CommandFactory>::command().color(coloured).try_get_matches_from(words)?;
+        Arguments::from_arg_matches(&matches)
     }
 }
 
@@ -83,8 +121,10 @@ impl Arguments {
 pub enum Command {
     /// Compile PTX to a cubin.
     Compile(Compile),
-    /// Check PTX and report errors and warnings.
+    /// Check PTX and report errors and warnings; `--fix` mends what it can.
     Check(Check),
+    /// Format PTX: white space only.
+    Fmt(Fmt),
     /// Recompile whenever a file changes.
     Watch(Watch),
     /// Run launch records on the PTX interpreter or the SASS simulator.
@@ -136,6 +176,19 @@ pub enum Command {
         /// The code, such as `ptx::syntax`.
         code: Option<String>,
     },
+}
+
+impl Command {
+    /// Where diagnostics go that are for programs: they are the result of some commands.
+    pub fn findings(&self) -> Stream {
+        let is_result = match self {
+            Command::Check(_) | Command::Lint(_) => true,
+            Command::Run(run) => run.check.is_some(),
+            Command::Verify(verify) => verify.check.is_some(),
+            _ => false,
+        };
+        if is_result { Stream::Output } else { Stream::Error }
+    }
 }
 
 /// `oriole compile`
@@ -190,15 +243,6 @@ pub struct Compile {
     pub cache: CacheArguments,
 }
 
-/// Format of diagnostics.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MessageFormat {
-    /// Source excerpts, on standard error.
-    Human,
-    /// One JSON object per line, on standard output.
-    Json,
-}
-
 /// `oriole watch`
 #[derive(Args, Debug)]
 pub struct Watch {
@@ -214,6 +258,9 @@ pub struct Watch {
     /// Compile options.
     #[command(flatten)]
     pub tuning: Tuning,
+    /// Whether it is to be linked.
+    #[command(flatten)]
+    pub linked: Linked,
     /// Read compile options from standard input while running: each line replaces those of the command line, an empty line
     /// restores them.
     #[arg(long)]
@@ -236,26 +283,9 @@ pub struct WatchLine {
     /// Compile options.
     #[command(flatten)]
     pub tuning: Tuning,
-}
-
-/// `oriole check`
-#[derive(Args, Debug)]
-pub struct Check {
-    /// PTX file, or a file with PTX in it; `-` is standard input.
-    pub input: PathBuf,
-    /// Image of a file that holds several.
+    /// Whether it is to be linked.
     #[command(flatten)]
-    pub which: Which,
-    /// Chip to check for [default: the file's `.target`].
-    #[arg(long)]
-    pub arch: Option<String>,
-    /// Format of diagnostics.
-    #[arg(long, value_enum, default_value = "human")]
-    pub message_format: MessageFormat,
-    /// Also compile, without output, and report every instruction form that cannot be compiled for the chip: once, with its
-    /// first location and its count.
-    #[arg(long)]
-    pub for_codegen: bool,
+    pub linked: Linked,
 }
 
 /// A way to execute kernels.
@@ -414,6 +444,9 @@ pub struct View {
     /// Target and options.
     #[command(flatten)]
     pub target: Target,
+    /// Whether it is to be linked.
+    #[command(flatten)]
+    pub linked: Linked,
     /// Number of threads [default: all processors].
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
@@ -502,6 +535,9 @@ pub struct Diff {
     /// Target and options of PTX files. PTX compared with a cubin is compiled for the cubin's chip unless `--arch` is given.
     #[command(flatten)]
     pub target: Target,
+    /// Whether it is to be linked.
+    #[command(flatten)]
+    pub linked: Linked,
     /// Target and options of the second file, if different.
     #[arg(last = true, value_name = "OPTIONS")]
     pub others: Option<Vec<OsString>>,
@@ -601,6 +637,9 @@ pub struct Ori {
     /// Target and options.
     #[command(flatten)]
     pub target: Target,
+    /// Whether it is to be linked.
+    #[command(flatten)]
+    pub linked: Linked,
 }
 
 /// `oriole isel`
@@ -620,6 +659,9 @@ pub struct Isel {
     /// Target and options.
     #[command(flatten)]
     pub target: Target,
+    /// Whether it is to be linked.
+    #[command(flatten)]
+    pub linked: Linked,
 }
 
 /// `oriole latency`

@@ -3,6 +3,7 @@
 //! The checks themselves are in `oriole-checks`; here instructions get their lines.
 
 use crate::arguments::Machine;
+use crate::messages::{self, Message, Place, Region, Related};
 use oriole_checks::{Checks, Finding, Report, Spot};
 use oriole_verify::{Site, Source};
 use std::collections::BTreeMap;
@@ -16,6 +17,20 @@ pub struct Found {
     pub text: String,
     /// The same for programs: a list.
     pub document: serde_json::Value,
+    /// The same for the formats of diagnostics; the file has no name yet.
+    pub messages: Vec<Message>,
+}
+
+impl Found {
+    /// Prints the findings in the format of the command line.
+    pub fn give(&mut self, file: &str) {
+        for message in &mut self.messages {
+            message.file = file.to_owned();
+            let here = message.related.iter_mut().filter(|related| related.file.is_empty());
+            here.for_each(|related| related.file = file.to_owned());
+        }
+        messages::give(std::mem::take(&mut self.messages));
+    }
 }
 
 /// The checks of a list; `None` if only the compiled code is checked.
@@ -79,7 +94,9 @@ impl Found {
             let _ = writeln!(text, "  note: too much memory was accessed to check all of it for races");
         }
         let document = findings.iter().take(limit).map(|finding| document(source, finding)).collect();
-        Found { faults: findings.iter().filter(|finding| finding.is_fault()).count(), text, document }
+        let messages = findings.iter().take(limit).map(|finding| message(source, finding)).collect();
+        let faults = findings.iter().filter(|finding| finding.is_fault()).count();
+        Found { faults, text, document, messages }
     }
 }
 
@@ -93,15 +110,59 @@ fn describe(text: &mut String, source: &Source, finding: &Finding) {
             let _ = write!(text, " ({file}:{line})");
         }
         let _ = writeln!(text);
-        let _ = write!(text, "      {}", spot.part);
-        if let Some(([x, y, z], [a, b, c])) = spot.thread {
-            let _ = write!(text, ": block {x},{y},{z}, thread {a},{b},{c}");
-        }
-        let _ = writeln!(text);
+        let _ = writeln!(text, "      {}", part(spot));
     }
     if finding.count > 1 {
         let _ = writeln!(text, "    {} times", finding.count);
     }
+}
+
+/// A finding as a message: the first instruction is its place.
+fn message(source: &Source, finding: &Finding) -> Message {
+    let same = if finding.same_value { " (the same value)" } else { "" };
+    let place = |spot: &Spot| match u32::try_from(line(source, spot).0) {
+        Ok(line) if line > 0 => Place::Text(Region::line(line)),
+        _ => Place::File,
+    };
+    let mut related = Vec::new();
+    for (number, spot) in finding.spots.iter().enumerate() {
+        let text = part(spot);
+        if number > 0 {
+            related.push(Related { file: String::new(), place: place(spot), text: text.clone() });
+        }
+        if let Some((file, line)) = source.location(&spot.function, spot.ordinal) {
+            related.push(Related { file: file.to_owned(), place: Place::Text(Region::line(line)), text });
+        }
+    }
+    let first = finding.spots.first();
+    let mut fields = serde_json::Map::new();
+    if let serde_json::Value::Object(map) = document(source, finding) {
+        fields.extend(map);
+    }
+    Message {
+        file: String::new(),
+        place: first.map_or(Place::File, place),
+        code: finding.code,
+        severity: finding.severity(),
+        text: format!(
+            "{}{same}{}",
+            finding.message,
+            first.map_or(String::new(), |spot| format!("; {}", part(spot)))
+        ),
+        help: Vec::new(),
+        related,
+        fixes: Vec::new(),
+        fields,
+    }
+}
+
+/// How an instruction takes part, and the thread of the first case.
+fn part(spot: &Spot) -> String {
+    let mut text = spot.part.clone();
+    if let Some(([x, y, z], [a, b, c])) = spot.thread {
+        let _ = write!(text, ": block {x},{y},{z}, thread {a},{b},{c}");
+    }
+    text
 }
 
 fn line<'a>(source: &Source<'a>, spot: &Spot) -> (usize, &'a str) {

@@ -1,21 +1,22 @@
-//! `oriole compile` and `oriole check`.
+//! `oriole compile`.
 
 pub mod question;
 
-use crate::arguments::{Check, Compile, MessageFormat};
+use crate::arguments::Compile;
 use crate::cache;
 use crate::files::device::{self, Asked};
 use crate::files::input;
 use crate::files::output::Output;
+use crate::messages::{self, Message};
 use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::progress;
 use crate::render;
 use crate::resident;
 use crate::session::{ArgumentError, threads_for};
-use oriole::program::{Cache, Lacking, Opened, Progress};
+use oriole::program::{Cache, Opened, Progress};
 use oriole_chip::Chip;
-use oriole_diagnostics::{Diagnostic, counted};
+use oriole_diagnostics::Diagnostic;
 use oriole_options::Options;
 use question::{Answer, Question, asked_options};
 use std::path::Path;
@@ -64,6 +65,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
     let question = Question::new(arguments, &text, &shown);
     let answer = resident::compiled(arguments, &question)
         .unwrap_or_else(|| answered_here(&question, chip, &options, cache.as_ref()));
+    messages::give(Message::of(&shown, &text, &answer.diagnostics));
     deliver(answer, &output, cache.as_deref())
 }
 
@@ -133,86 +135,6 @@ fn options_of(arguments: &Compile) -> Result<(Option<Chip>, Options), String> {
 /// How many threads a compile gets.
 pub fn jobs(asked: Option<usize>, session: &Opened) -> usize {
     threads_for(asked, session.functions(), session.bytes())
-}
-
-/// Runs `oriole check`.
-pub fn check(arguments: &Check) -> Outcome {
-    let text = match device::text(&arguments.input, Asked::of(&arguments.arch, &arguments.which.image)) {
-        Ok(text) => text,
-        Err(error) => return error.report(),
-    };
-    let chip = match arguments.arch.as_deref().map(Chip::choose_any).transpose() {
-        Ok(chip) => chip,
-        Err(error) => return misused(ArgumentError::from(error)),
-    };
-    let path = input::shown(&arguments.input);
-    if arguments.for_codegen {
-        return check_for_codegen(arguments.message_format, &path, &text, chip);
-    }
-    let session = Opened::looking(&text, chip, &Options::default());
-    let diagnostics = match chip {
-        None => session.diagnostics(),
-        Some(_) => {
-            let mut found = session.diagnostics_for_chip();
-            found.extend(session.stand_in());
-            found
-        }
-    };
-    match arguments.message_format {
-        MessageFormat::Human => render::to_terminal(&path, &text, &diagnostics),
-        MessageFormat::Json => render::to_json(&path, &text, &diagnostics),
-    }
-    verdict(&diagnostics)
-}
-
-/// Checks a text and compiles it for its errors alone: every form that the chip or the back end lacks, each kind once.
-fn check_for_codegen(format: MessageFormat, path: &str, text: &str, chip: Option<Chip>) -> Outcome {
-    let session = Opened::looking(text, chip, &Options::default());
-    let (diagnostics, lacking) = session.lacking(jobs(None, &session));
-    match format {
-        MessageFormat::Human => {
-            render::to_terminal(path, text, &diagnostics);
-            let first: Vec<Diagnostic> = lacking.iter().map(with_count).collect();
-            render::to_terminal(path, text, &first);
-            if !lacking.is_empty() {
-                let places: u32 = lacking.iter().map(|lacking| lacking.places).sum();
-                let chip = session.chip();
-                eprintln!(
-                    "{path}: {} cannot be compiled for {chip}, in {}",
-                    counted(lacking.len(), "thing"),
-                    counted(places as usize, "place")
-                );
-            }
-        }
-        MessageFormat::Json => {
-            let mut values = render::json(path, text, &diagnostics);
-            for lacking in &lacking {
-                for mut value in render::json(path, text, std::slice::from_ref(&lacking.first)) {
-                    value["places"] = lacking.places.into();
-                    value["functions"] = lacking.functions.into();
-                    value["function"] = lacking.function.as_deref().into();
-                    values.push(value);
-                }
-            }
-            let lines = values.iter().map(|value| format!("{value}\n"));
-            print(&lines.collect::<String>());
-        }
-    }
-    if lacking.is_empty() { verdict(&diagnostics) } else { Outcome::Failed }
-}
-
-/// The first place of a form that cannot be compiled, with the count of all.
-fn with_count(lacking: &Lacking) -> Diagnostic {
-    let within = lacking.function.as_deref().filter(|_| lacking.functions > 0);
-    let first = lacking.first.clone();
-    match within {
-        Some(function) if lacking.places > 1 => first.with_help(format!(
-            "in {} of {}; this one is in `{function}`",
-            counted(lacking.places as usize, "place"),
-            counted(lacking.functions as usize, "function"),
-        )),
-        _ => first,
-    }
 }
 
 /// A virtual chip is nothing to compile for: the file is checked as far as the language goes, and nothing is written.

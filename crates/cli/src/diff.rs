@@ -1,7 +1,7 @@
 //! `oriole diff`: the code of two cubins, or of PTX compiled in two ways, next to each other. `oriole-explore` compares it and
 //! lays it out.
 
-use crate::arguments::{Diff, Target};
+use crate::arguments::{Diff, Linked, Target};
 use crate::compile::jobs;
 use crate::files::device::{self, Asked, DeviceError};
 use crate::files::input;
@@ -10,7 +10,7 @@ use crate::names::{self, UnclearName};
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::progress;
 use crate::render;
-use crate::session::options;
+use crate::session::{linked, options};
 use crate::view::in_words;
 use clap::Parser;
 use oriole::program::{Opened, Progress};
@@ -27,6 +27,8 @@ use std::path::Path;
 struct Others {
     #[command(flatten)]
     target: Target,
+    #[command(flatten)]
+    linked: Linked,
 }
 
 /// A file to compare, by its contents.
@@ -84,14 +86,14 @@ fn compared(arguments: &Diff) -> Result<Comparison, Outcome> {
         return Err(misused(message));
     }
     let first = &arguments.target;
-    let target = |words: &[OsString]| Others::try_parse_from(words).map(|others| others.target);
-    let plain = target(&[]).map_err(|error| misused(said(&error)))?;
-    let second = match &arguments.others {
+    let target = |words: &[OsString]| Others::try_parse_from(words).map_err(|error| misused(said(&error)));
+    let plain = target(&[])?.target;
+    let (second, second_linked) = match &arguments.others {
         Some(words) => {
-            let others = target(words).map_err(|error| misused(said(&error)))?;
-            Target { arch: others.arch.or_else(|| first.arch.clone()), ..others }
+            let Others { target, linked } = target(words)?;
+            (Target { arch: target.arch.or_else(|| first.arch.clone()), ..target }, linked)
         }
-        None => first.clone(),
+        None => (first.clone(), arguments.linked),
     };
     let paths = paths(arguments);
     let image = arguments.which.image.as_deref();
@@ -107,7 +109,8 @@ fn compared(arguments: &Diff) -> Result<Comparison, Outcome> {
     let asked = match &given {
         [Given::Cubin(one), Given::Cubin(other)] => {
             let chosen = one.is_chosen || other.is_chosen;
-            tuned(first, chosen) || tuned(&second, chosen)
+            let links = arguments.linked.compile_only || second_linked.compile_only;
+            links || tuned(first, chosen) || tuned(&second, chosen)
         }
         [_, Given::Cubin(_)] => arguments.others.is_some(),
         _ => false,
@@ -122,8 +125,8 @@ fn compared(arguments: &Diff) -> Result<Comparison, Outcome> {
     let beside = [chip(&given[1]), chip(&given[0])];
     let [one, other] = given;
     let sides = [
-        side(arguments, paths[0], one, first, beside[0])?,
-        side(arguments, paths[1], other, &second, beside[1])?,
+        side(arguments, paths[0], one, (first, arguments.linked), beside[0])?,
+        side(arguments, paths[1], other, (&second, second_linked), beside[1])?,
     ];
     let only = chosen(&sides, &arguments.kernels).map_err(misused)?;
     let comparison = Comparison::new(&sides, &only, Manner { exact: arguments.exact });
@@ -181,7 +184,7 @@ fn side(
     arguments: &Diff,
     path: &Path,
     given: Given,
-    target: &Target,
+    (target, linking): (&Target, Linked),
     beside: Option<Chip>,
 ) -> Result<Side, Outcome> {
     let shown = input::shown(path);
@@ -190,6 +193,7 @@ fn side(
         Given::Ptx(text) => text,
     };
     let (chip, options) = options(target).map_err(misused)?;
+    let options = linked(options, linking);
     let session = Opened::looking(&text, chip.or(beside), &options);
     let jobs = jobs(arguments.jobs, &session);
     let compile = |progress: &Progress| session.compile_watched(jobs, progress);
@@ -200,7 +204,7 @@ fn side(
     let code = Code::read(&cubin).map_err(|message| failed(format!("{shown}: {message}")))?;
     let spills = session.resources().into_iter();
     Ok(Side {
-        label: format!("{shown} {}", in_words(target, &options)),
+        label: format!("{shown} {}", in_words(target, linking, &options)),
         code,
         spills: spills.map(|needs| (needs.name, (needs.spill_stores, needs.spill_loads))).collect(),
     })

@@ -1,9 +1,11 @@
 //! `--check`: the static check of the code that was just made, by tables and rules that the compiler has no part in.
 
+use crate::messages::{Message, Place, Related};
 use crate::names;
 use oriole::program::Opened;
 use oriole_cubin::Cubin;
 use oriole_diagnostics::{Code, Diagnostic, Span};
+use oriole_simulate::Hazard;
 
 /// The errors of the code of a compiled text: one for each hazard, at the name of the kernel or the function.
 pub fn diagnostics(session: &Opened, text: &str, cubin: &[u8]) -> Vec<Diagnostic> {
@@ -27,6 +29,32 @@ pub fn diagnostics(session: &Opened, text: &str, cubin: &[u8]) -> Vec<Diagnostic
             Diagnostic::new(Code::Hazard, place(&hazard.kernel).unwrap_or_default(), message)
         })
         .collect()
+}
+
+/// A hazard of machine code as a message; `image` is the number of its image in the file.
+pub fn message(file: &str, hazard: &Hazard, image: Option<usize>) -> Message {
+    let code = |offset| Place::Code { function: hazard.kernel.clone(), offset };
+    let other = Related {
+        file: file.to_owned(),
+        place: code(hazard.other),
+        text: "the instruction that it conflicts with".to_owned(),
+    };
+    let mut message = Message {
+        file: file.to_owned(),
+        place: code(hazard.pc),
+        code: Code::Hazard,
+        severity: Code::Hazard.severity(),
+        text: names::explained(&hazard.to_string()).into_owned(),
+        help: Vec::new(),
+        related: vec![other],
+        fixes: Vec::new(),
+        fields: serde_json::Map::new(),
+    };
+    message.put("other", hazard.other);
+    if let Some(image) = image {
+        message.put("image", image);
+    }
+    message
 }
 
 /// Where a name stands in a text for the first time and is no part of another one.

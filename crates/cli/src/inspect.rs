@@ -1,13 +1,15 @@
 //! `oriole ori`, `isel`, `latency` and `lint`: Ori after a phase, the chosen forms, the latencies of a chip, the hazards of a
 //! cubin. The facts about a function come from the query graph, as everywhere.
 
-use crate::arguments::{Isel, Latency, Lint, Ori, Target};
+use crate::arguments::{Isel, Latency, Linked, Lint, Ori, Target};
 use crate::files::device::{self, Amount, Asked, Wanted};
 use crate::files::input;
+use crate::hazards;
+use crate::messages::{self, MessageFormat};
 use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::render;
-use crate::session::{self, ArgumentError, options, options_without_code};
+use crate::session::{self, ArgumentError, linked, options, options_without_code};
 use oriole::program::Opened;
 use oriole_chip::Chip;
 use oriole_diagnostics::{Code, Diagnostic};
@@ -30,7 +32,7 @@ enum Shows {
 fn functions(
     path: &Path,
     only: Option<&str>,
-    target: &Target,
+    (target, linking): (&Target, Linked),
     shows: Shows,
     shown: impl Fn(&Function<'_>, &mut String) -> Result<(), Vec<Diagnostic>>,
 ) -> Outcome {
@@ -47,7 +49,7 @@ fn functions(
         Ok(text) => text,
         Err(error) => return error.report(),
     };
-    let session = Opened::looking(&text, chip, &options);
+    let session = Opened::looking(&text, chip, &linked(options, linking));
     let name = input::shown(path);
     let mut diagnostics = session.diagnostics_for_chip();
     diagnostics.extend(session.stand_in());
@@ -101,9 +103,13 @@ pub fn ori(arguments: &Ori) -> Outcome {
         return failed(format!("[{}] {reason}", Code::PhaseNotAvailable));
     }
     let only = arguments.function.as_deref();
-    functions(&arguments.input, only, &arguments.target, Shows::NoCode, |function, text| {
-        phase.write(function, layout, text)
-    })
+    functions(
+        &arguments.input,
+        only,
+        (&arguments.target, arguments.linked),
+        Shows::NoCode,
+        |function, text| phase.write(function, layout, text),
+    )
 }
 
 /// Prints what each phase changes.
@@ -116,21 +122,31 @@ fn changes(arguments: &Ori) -> Outcome {
         },
     };
     let only = arguments.function.as_deref();
-    functions(&arguments.input, only, &arguments.target, Shows::NoCode, |function, text| {
-        write_changes(function, last, arguments.context, text)
-    })
+    functions(
+        &arguments.input,
+        only,
+        (&arguments.target, arguments.linked),
+        Shows::NoCode,
+        |function, text| write_changes(function, last, arguments.context, text),
+    )
 }
 
 /// Runs `oriole isel`.
 pub fn isel(arguments: &Isel) -> Outcome {
     let wins = RefCell::new(Wins::default());
     let only = arguments.function.as_deref();
-    let outcome = functions(&arguments.input, only, &arguments.target, Shows::Code, |function, text| {
-        if arguments.count {
-            return wins.borrow_mut().add(function);
-        }
-        write_selection(function, arguments.explain, text)
-    });
+    let outcome = functions(
+        &arguments.input,
+        only,
+        (&arguments.target, arguments.linked),
+        Shows::Code,
+        |function, text| {
+            if arguments.count {
+                return wins.borrow_mut().add(function);
+            }
+            write_selection(function, arguments.explain, text)
+        },
+    );
     print(&wins.into_inner().to_string());
     outcome
 }
@@ -199,7 +215,12 @@ fn latencies_of_code(arguments: &Latency) -> Outcome {
 /// Runs `oriole lint`.
 pub fn lint(arguments: &Lint) -> Outcome {
     let asked = Asked { strict: true, ..Asked::of(&arguments.arch, &arguments.which.image) };
-    let mut text = String::new();
+    let format = messages::format();
+    if arguments.json && format != MessageFormat::Human {
+        return misused("--json and --message-format are two formats of the same");
+    }
+    let shown = input::shown(&arguments.cubin);
+    let (mut text, mut found) = (String::new(), Vec::new());
     let (mut count, mut broken) = (0, false);
     let given = device::each(&arguments.cubin, Wanted::Cubin, Amount::OfOneChip, asked, |image| {
         let number = image.as_ref().ok().and_then(|image| image.number);
@@ -211,9 +232,12 @@ pub fn lint(arguments: &Lint) -> Outcome {
                 return;
             }
         };
+        let label = number.map_or(shown.clone(), |number| format!("{shown} #{number}"));
         for hazard in &oriole_simulate::lint(&cubin) {
             count += 1;
-            if arguments.json {
+            if format != MessageFormat::Human {
+                found.push(hazards::message(&label, hazard, number));
+            } else if arguments.json {
                 let mut value = serde_json::json!({ "kernel": hazard.kernel, "pc": hazard.pc, "other": hazard.other, "message": hazard.to_string() });
                 if let Some(number) = number {
                     value["image"] = number.into();
@@ -228,9 +252,14 @@ pub fn lint(arguments: &Lint) -> Outcome {
     if let Err(error) = given {
         return error.report();
     }
-    if !arguments.json {
-        let _ = writeln!(text, "{count} hazards");
+    match format {
+        MessageFormat::Human if !arguments.json => {
+            let _ = writeln!(text, "{count} hazards");
+        }
+        MessageFormat::Short => eprintln!("{count} hazards"),
+        _ => {}
     }
+    messages::give(found);
     print(&text);
     if count == 0 && !broken { Outcome::Right } else { Outcome::Failed }
 }

@@ -3,11 +3,14 @@
 mod arguments;
 mod bisect;
 mod cache;
+mod check;
 mod checks;
+mod colour;
 mod compile;
 mod diff;
 mod dis;
 mod files;
+mod fmt;
 mod hazards;
 mod images;
 mod inspect;
@@ -15,6 +18,7 @@ mod launch;
 mod lists;
 mod lsp;
 mod manual;
+mod messages;
 mod names;
 mod outcome;
 mod profile;
@@ -59,6 +63,8 @@ fn main() -> ExitCode {
     if arguments.no_demangle {
         names::show_symbols_alone();
     }
+    colour::choose(arguments.color);
+    messages::choose(arguments.message_format, arguments.command.findings());
     let timed = matches!(&arguments.command, Command::Compile(compile) if compile.time_passes);
     let serves = matches!(&arguments.command, Command::Lsp(_));
     let tracing = match Tracing::start(timed, arguments.trace.as_deref(), arguments.log.as_deref(), serves) {
@@ -67,7 +73,8 @@ fn main() -> ExitCode {
     };
     let outcome = match &arguments.command {
         Command::Compile(arguments) => compile::compile(arguments),
-        Command::Check(arguments) => compile::check(arguments),
+        Command::Check(arguments) => check::check(arguments),
+        Command::Fmt(arguments) => fmt::fmt(arguments),
         Command::Watch(arguments) => watch::watch(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Time(arguments) => time::time(arguments),
@@ -93,6 +100,7 @@ fn main() -> ExitCode {
         Command::List(arguments) => lists::list(arguments.what, arguments.all),
         Command::Explain { code } => explain(code.as_deref()),
     };
+    messages::finish(outcome);
     match tracing.finish() {
         Ok(()) => outcome::in_the_end(outcome).into(),
         Err(message) => failed(message).into(),

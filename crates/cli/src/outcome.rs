@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// How a command ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,10 +31,20 @@ impl From<Outcome> for ExitCode {
     }
 }
 
+/// The reasons why something could not be done, for formats that say it once more in the end.
+static FAILURES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
 /// Says why, and fails.
 pub fn failed(message: impl Display) -> Outcome {
-    eprintln!("error: {}", names::explained(&message.to_string()));
+    let message = message.to_string();
+    eprintln!("error: {}", names::explained(&message));
+    FAILURES.lock().unwrap_or_else(PoisonError::into_inner).push(message);
     Outcome::Failed
+}
+
+/// The messages of [`failed`] so far.
+pub fn failures() -> Vec<String> {
+    FAILURES.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// Says why, as bad usage.

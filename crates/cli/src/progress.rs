@@ -4,8 +4,8 @@
 //! It is here because only the program has a terminal. The compile knows nothing of it: another thread asks
 //! for the progress. Without a terminal, or with too little text to wait for, there is no thread either.
 
+use crate::colour;
 use crate::names;
-use crate::render;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use oriole::program::Progress;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -20,7 +20,7 @@ const SMALL: usize = 16 << 10;
 
 /// Whether the progress of a compile of `bytes` of text is shown, if it takes long.
 pub fn is_shown(bytes: usize) -> bool {
-    bytes >= SMALL && render::is_live()
+    bytes >= SMALL && colour::is_live()
 }
 
 /// Runs a compile of `bytes` of text; meanwhile the terminal shows its progress.

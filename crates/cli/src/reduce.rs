@@ -6,10 +6,10 @@
 mod command;
 
 use crate::arguments::Reduce;
+use crate::colour;
 use crate::files::input;
 use crate::files::output::Output;
 use crate::outcome::{Outcome, failed, misused, print};
-use crate::render;
 use crate::session;
 use command::{Answer, Command};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -199,7 +199,7 @@ struct Line {
 
 impl Line {
     fn new(before: usize, start: Instant) -> Line {
-        let bar = render::is_live().then(|| {
+        let bar = colour::is_live().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             let style = ProgressStyle::with_template("{wide_msg}");
             bar.set_style(style.unwrap_or(ProgressStyle::default_spinner()));

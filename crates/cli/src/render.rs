@@ -1,15 +1,18 @@
-//! Where diagnostics go: to a terminal, coloured where it can be, or to a tool as JSON. The facade lays them out.
+//! Diagnostics of one file: with excerpts for people, coloured where they are wanted so, or in the format that is asked for. The
+//! facade lays excerpts out.
 
-use crate::names;
-use crate::outcome::print;
+use crate::messages::{self, MessageFormat};
+use crate::{colour, names};
 use oriole::Style;
 use oriole_diagnostics::{Diagnostic, LineIndex, Message};
-use std::ffi::OsString;
-use std::io::IsTerminal;
 
-/// Prints diagnostics of one file to standard error, in order of place. The spans count from the start of the file.
+/// Prints diagnostics of one file in the format of the command line, in order of place. The spans count from the start of the file.
 pub fn to_terminal(path: &str, text: &str, diagnostics: &[Diagnostic]) {
     if diagnostics.is_empty() {
+        return;
+    }
+    if messages::format() != MessageFormat::Human {
+        messages::give(messages::Message::of(path, text, diagnostics));
         return;
     }
     eprint!("{}", rendered(path, text, diagnostics, style()));
@@ -17,8 +20,7 @@ pub fn to_terminal(path: &str, text: &str, diagnostics: &[Diagnostic]) {
 
 /// How diagnostics look on standard error.
 pub fn style() -> Style {
-    let styled = is_styled(std::io::stderr().is_terminal(), variable("NO_COLOR"), variable("TERM"));
-    if styled { Style::Coloured } else { Style::Plain }
+    if colour::on_error() { Style::Coloured } else { Style::Plain }
 }
 
 /// Diagnostics of one file for people, in order of place, with names of sources after those of symbols.
@@ -40,26 +42,6 @@ fn explained(diagnostic: &Diagnostic) -> Diagnostic {
     diagnostic
 }
 
-fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name)
-}
-
-/// Whether standard error is a terminal on which a line can be written again and again. No colour is needed for that.
-pub fn is_live() -> bool {
-    is_styled(std::io::stderr().is_terminal(), None, variable("TERM"))
-}
-
-/// Whether output is coloured: on a terminal that can, unless `NO_COLOR` is set to anything.
-fn is_styled(terminal: bool, no_color: Option<OsString>, kind: Option<OsString>) -> bool {
-    terminal && no_color.is_none_or(|value| value.is_empty()) && kind.is_none_or(|kind| kind != "dumb")
-}
-
-/// Prints diagnostics as JSON, one object a line, to standard output. Lines and columns count from 1.
-pub fn to_json(path: &str, text: &str, diagnostics: &[Diagnostic]) {
-    let lines = json(path, text, diagnostics).into_iter().map(|value| format!("{value}\n"));
-    print(&lines.collect::<String>());
-}
-
 /// Diagnostics as JSON objects with file, line and column.
 pub fn json(path: &str, text: &str, diagnostics: &[Diagnostic]) -> Vec<serde_json::Value> {
     if diagnostics.is_empty() {
@@ -77,18 +59,4 @@ pub fn json(path: &str, text: &str, diagnostics: &[Diagnostic]) -> Vec<serde_jso
         value
     };
     diagnostics.iter().map(object).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn colours_only_where_they_are_wanted() {
-        let set = |text: &str| Some(OsString::from(text));
-        assert!(is_styled(true, None, set("xterm")) && is_styled(true, set(""), None));
-        assert!(!is_styled(true, set("1"), set("xterm")));
-        assert!(!is_styled(true, None, set("dumb")));
-        assert!(!is_styled(false, None, set("xterm")));
-    }
 }

@@ -37,13 +37,13 @@ fn is_on(asked: bool) -> bool {
 /// The answer of the resident compiler to `oriole compile`. None if it is not to be asked, or has none.
 ///
 /// A compile that needs this process is not asked for: spans that something listens to, a line on the terminal about progress, a folder with
-/// results, launch records.
+/// results, launch records, diagnostics in another form.
 pub fn compiled(arguments: &Compile, question: &Question<'_>) -> Option<Answer> {
     let is_free = arguments.cache.cache == Mode::Off
         && arguments.tune_for.is_none()
         && names::are_demangled()
         && !tracing::dispatcher::has_been_set();
-    if !is_on(arguments.resident) || !is_free {
+    if !is_on(arguments.resident) || !is_free || question.is_for_programs() {
         return None;
     }
     if !question.json && progress::is_shown(question.text.len()) {

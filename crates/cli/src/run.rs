@@ -7,6 +7,7 @@ use crate::dis::DisError;
 use crate::files::device::Asked;
 use crate::hazards::{self, HazardError};
 use crate::launch::{self, Launch, Value};
+use crate::messages::{self, MessageFormat};
 use crate::names;
 use crate::outcome::{Outcome, misused};
 use crate::session;
@@ -96,11 +97,14 @@ pub fn run(arguments: &Run) -> Outcome {
         Ok(launches) => launches,
         Err(message) => return misused(message),
     };
+    if arguments.json && messages::format() != MessageFormat::Human {
+        return misused("--json and --message-format are two formats of the same");
+    }
     let mut runner =
         Runner { arguments, chip, options, cubins: BTreeMap::new(), outcomes: HashMap::new(), room: ROOM };
     let (mut right, mut wrong, mut uncompared, mut faulty) = (0usize, 0usize, 0usize, 0usize);
     for launch in &launches {
-        let (result, found) = match (arguments.on, asked) {
+        let (result, mut found) = match (arguments.on, asked) {
             (Machine::Interp, Some(asked)) => checked(launch, arguments, asked),
             (Machine::Interp, None) => (interpret(launch, arguments.step_limit), None),
             (Machine::Sim, _) => (runner.simulate(launch), None),
@@ -111,6 +115,13 @@ pub fn run(arguments: &Run) -> Outcome {
             Some(_) => wrong += 1,
             None if launch.expect.is_empty() => uncompared += 1,
             None => right += 1,
+        }
+        if messages::format() != MessageFormat::Human
+            && let Some(found) = &mut found
+        {
+            let path = launch.ptx.as_ref().and_then(|ptx| ptx.path.as_ref());
+            found.give(&path.map_or(launch.name.clone(), |path| path.display().to_string()));
+            found.text.clear();
         }
         print(arguments.json, launch, (&result, found.as_ref()), complaint.as_deref());
     }
@@ -189,7 +200,7 @@ fn print(
         let _ = if count > SHOWN { writeln!(lines, " ... ({count} in all)") } else { writeln!(lines) };
     }
     lines.extend(found.map(|found| found.text.as_str()));
-    crate::outcome::print(&names::explained(&lines));
+    messages::result(&names::explained(&lines));
 }
 
 /// A launch in the interpreter, with checks.

@@ -2,13 +2,13 @@
 //!
 //! It is here so that every command reads chip and options in the same way. Nothing is compiled or printed here.
 
-use crate::arguments::{Target, Tuning};
+use crate::arguments::{Linked, Target, Tuning};
 use crate::names;
 use oriole::program::Opened;
 use oriole_chip::{Chip, ChipError};
 use oriole_diagnostics::Code;
 use oriole_explore::Compiled;
-use oriole_options::{DebugOptions, KnobError, Options};
+use oriole_options::{DebugOptions, KnobError, Linking, Options};
 
 /// An argument that is wrong.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +58,15 @@ pub fn options_without_code(target: &Target) -> Result<(Option<Chip>, Options), 
         Some(chip) => Ok((Some(chip), tuned(&target.tuning)?)),
         None => options(target),
     }
+}
+
+/// The options of a text that may be a part of a program.
+#[must_use]
+pub fn linked(mut options: Options, linked: Linked) -> Options {
+    if linked.compile_only {
+        options.linking = Linking::Relocatable;
+    }
+    options
 }
 
 /// The options of a command line.

@@ -9,6 +9,7 @@ use crate::files::device::{self, Asked};
 use crate::files::input;
 use crate::files::output::Output;
 use crate::launch::{self, Launch, encode};
+use crate::messages::{self, MessageFormat};
 use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::run::interpreted;
@@ -31,6 +32,9 @@ pub fn verify(arguments: &Verify) -> Outcome {
         Ok(asked) => asked,
         Err(message) => return misused(message),
     };
+    if arguments.json && messages::format() != MessageFormat::Human {
+        return misused("--json and --message-format are two formats of the same");
+    }
     let output = arguments.save.as_deref().map(|path| Output::new(path, &arguments.input)).transpose();
     let launches = arguments.launch.as_deref().map(launch::read).transpose();
     let (output, launches) = match (output, launches) {
@@ -83,7 +87,7 @@ pub fn verify(arguments: &Verify) -> Outcome {
                 }
             }
         }
-        let found = checked.map(|asked| {
+        let mut found = checked.map(|asked| {
             checks::of_launches(
                 &source,
                 &launches_of(&source, report, launches.as_deref(), arguments),
@@ -93,6 +97,12 @@ pub fn verify(arguments: &Verify) -> Outcome {
         });
         if found.as_ref().is_some_and(|found| found.faults > 0) {
             outcome = Outcome::Failed;
+        }
+        if messages::format() != MessageFormat::Human
+            && let Some(found) = &mut found
+        {
+            found.give(&shown);
+            found.text.clear();
         }
         show(arguments.json, &source, (report, found.as_ref()));
     }
@@ -206,7 +216,7 @@ fn show(json: bool, source: &Source, (report, found): (&Report, Option<&checks::
         Verdict::Different(difference) => describe(&mut text, source, difference),
     }
     text.extend(found.map(|found| found.text.as_str()));
-    print(&names::explained(&text));
+    messages::result(&names::explained(&text));
 }
 
 fn launches(count: u32) -> String {

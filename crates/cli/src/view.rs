@@ -1,13 +1,13 @@
 //! `oriole view`: a page about a file, for a browser. Its contents are `oriole-explore`'s.
 
-use crate::arguments::{Target, View};
+use crate::arguments::{Linked, Target, View};
 use crate::files::device::{self, Asked};
 use crate::files::input;
 use crate::files::output::Output;
 use crate::names;
 use crate::outcome::{Outcome, failed, misused};
 use crate::render;
-use crate::session::{options, threads};
+use crate::session::{linked, options, threads};
 use oriole_chip::Chip;
 use oriole_explore::{FileView, Question, gather, page};
 use oriole_ide::{AnalysisHost, Language, Settings, SettingsId};
@@ -19,6 +19,7 @@ pub fn view(arguments: &View) -> Outcome {
         Ok(read) => read,
         Err(message) => return misused(message),
     };
+    let options = linked(options, arguments.linked);
     let output = match &arguments.output {
         Some(path) => Output::new(path, &arguments.input),
         None if input::is_standard(&arguments.input) => {
@@ -51,7 +52,7 @@ fn gathered(arguments: &View, text: &str, chip: Option<Chip>, options: Options) 
     const SHARED: SettingsId = SettingsId(0);
     let shown = input::shown(&arguments.input);
     let mut host = AnalysisHost::new();
-    let words = in_words(&arguments.target, &options);
+    let words = in_words(&arguments.target, arguments.linked, &options);
     host.set_settings(SHARED, Settings { targets: chip.into_iter().collect(), options });
     let file = host.open(Language::Ptx, text, SHARED);
     let analysis = host.analysis();
@@ -90,9 +91,12 @@ fn gathered(arguments: &View, text: &str, chip: Option<Chip>, options: Options) 
 }
 
 /// The options that were asked for, as they stand on a command line.
-pub fn in_words(target: &Target, options: &Options) -> String {
+pub fn in_words(target: &Target, linked: Linked, options: &Options) -> String {
     let tuning = &target.tuning;
     let mut words = vec![format!("-O{}", options.level)];
+    if linked.compile_only {
+        words.push("-c".to_owned());
+    }
     if !tuning.fmad {
         words.push("--fmad false".to_owned());
     }

@@ -54,6 +54,7 @@ fn what_cannot_be_compiled_is_told_at_once() {
           = help: in 3 places of 2 functions; this one is in `_Z6helperm` (helper(unsigned long))
 
         /k.ptx: 1 thing cannot be compiled for sm_90, in 3 places
+        1 error
     "#]]
     .assert_eq(&shown(&done.err));
     let done = check(&["--message-format", "json"]);

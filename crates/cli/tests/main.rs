@@ -18,12 +18,17 @@ mod debugger;
 mod diff;
 mod families;
 mod files;
+mod fixes;
+mod fmt;
+mod formats;
 mod frames;
+mod inputs;
 mod judge;
 mod levels;
 mod linking;
 mod lsp;
 mod oracle;
+mod parts;
 mod profile;
 #[cfg(unix)]
 mod progress;

@@ -453,7 +453,9 @@ fn output_that_is_lost_is_a_failure() {
     assert_eq!(told(folder.path(), &source, COMPILE).status, Some(0));
     let [ptx, cubin] = ["a.ptx", "a.cubin"].map(|name| text(&folder.path().join(name)));
     let record = text(&data("kernels").join("reduce_tree_i32.json"));
-    let commands: [&[&str]; 12] = [
+    let commands: [&[&str]; 14] = [
+        &["check", &ptx, "--message-format", "sarif"],
+        &["fmt", "--diff", &ptx],
         &["time", &record],
         &["verify", &ptx],
         &["profile", &record],
@@ -488,8 +490,8 @@ fn output_that_is_lost_is_a_failure() {
 fn examples_of_the_help_work() {
     let mut tried = 0;
     for command in [
-        "", "compile", "check", "verify", "diff", "dis", "run", "view", "ori", "isel", "lint", "list", "asm",
-        "watch",
+        "", "compile", "check", "fmt", "verify", "diff", "dis", "run", "view", "ori", "isel", "lint", "list",
+        "asm", "watch",
     ] {
         let help = oriole(&[command, "--help"].iter().filter(|word| !word.is_empty()).collect::<Vec<_>>());
         let examples = help.out.lines().skip_while(|line| !line.contains("Examples:")).skip(1);

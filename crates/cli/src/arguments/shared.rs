@@ -62,3 +62,11 @@ pub struct CacheArguments {
     #[arg(long, value_name = "MIB", default_value = "2048")]
     pub cache_size: u64,
 }
+
+/// Whether a text is a part of a program, for commands that look at its code.
+#[derive(Args, Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Linked {
+    /// Take the PTX as `compile -c` does: a part that nvlink links, whose `.extern` functions and variables others define.
+    #[arg(short = 'c', long)]
+    pub compile_only: bool,
+}

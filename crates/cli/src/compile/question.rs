@@ -6,12 +6,13 @@
 
 use crate::arguments::{Compile, Target};
 use crate::hazards;
+use crate::messages::{self, MessageFormat};
 use crate::render;
 use crate::session::{self, options};
 use oriole::Style;
 use oriole::program::{Compiled, Opened};
 use oriole_chip::Chip;
-use oriole_diagnostics::Code;
+use oriole_diagnostics::{Code, Diagnostic};
 use oriole_explore::{resource_document, resource_report};
 use oriole_options::{Linking, Options};
 use serde::{Deserialize, Serialize};
@@ -39,15 +40,20 @@ pub struct Question<'a> {
     pub json: bool,
     /// The code is to be checked for hazards.
     pub check: bool,
-    /// Diagnostics are coloured.
+    /// Diagnostics are wanted with excerpts, for people.
+    pub excerpts: bool,
+    /// These are coloured.
     pub styled: bool,
 }
 
 /// The result of a compile, for streams and files.
 #[derive(Serialize, Deserialize)]
 pub struct Answer {
-    /// Diagnostics for people.
+    /// Diagnostics for people, if they are wanted so.
     pub told: String,
+    /// Diagnostics that are wanted otherwise, which no other process is asked for.
+    #[serde(skip)]
+    pub diagnostics: Vec<Diagnostic>,
     /// The container, unless there are errors. In messages it follows the rest.
     #[serde(skip)]
     pub cubin: Option<Vec<u8>>,
@@ -73,8 +79,14 @@ impl<'a> Question<'a> {
             verbose: arguments.verbose,
             json: arguments.json,
             check: arguments.check,
+            excerpts: !arguments.json && messages::format() == MessageFormat::Human,
             styled: render::style() == Style::Coloured,
         }
+    }
+
+    /// Whether diagnostics are wanted in another form than excerpts and the document.
+    pub fn is_for_programs(&self) -> bool {
+        !self.excerpts && !self.json
     }
 
     /// Whether results are needed that a compile would drop otherwise.
@@ -108,15 +120,16 @@ impl<'a> Question<'a> {
         };
         let report = |cubin: &Vec<u8>| resource_report(&session::compiled(session), cubin);
         Answer {
-            told: if self.json {
-                String::new()
-            } else {
+            told: if self.excerpts {
                 render::rendered(self.shown, self.text, &compiled.diagnostics, style)
+            } else {
+                String::new()
             },
             report: cubin.filter(|_| self.verbose).map(report),
             document: self.json.then(document),
             is_internal: compiled.diagnostics.iter().any(|found| found.code == Code::InternalError),
             cubin: cubin.cloned(),
+            diagnostics: if self.is_for_programs() { compiled.diagnostics } else { Vec::new() },
         }
     }
 }

@@ -2,9 +2,12 @@
 
 pub mod binary;
 pub mod device;
+pub mod difference;
 mod error;
+pub mod folder;
 pub mod input;
 pub mod output;
+pub mod sources;
 
 pub use error::FileError;
 

@@ -5,7 +5,7 @@
 
 use super::happening::Happening;
 use crate::arguments::WatchLine;
-use crate::session::{ArgumentError, tuned};
+use crate::session::{ArgumentError, linked, tuned};
 use clap::Parser;
 use oriole_chip::Chip;
 use oriole_options::Options;
@@ -46,7 +46,7 @@ impl Line {
         let chips = read.arch.iter().map(|name| Chip::choose_supported(name)).collect::<Result<Vec<_>, _>>();
         let chips = chips.map_err(ArgumentError::from)?;
         let chips = if chips.is_empty() { self.chips.clone() } else { chips };
-        Ok(Line { chips, options: tuned(&read.tuning)? })
+        Ok(Line { chips, options: linked(tuned(&read.tuning)?, read.linked) })
     }
 }
 

@@ -11,15 +11,17 @@ mod report;
 mod roots;
 
 use crate::arguments::Watch;
+use crate::files::folder::is_ptx;
 use crate::files::output;
+use crate::messages::{self, MessageFormat};
 use crate::outcome::{Outcome, failed, misused, print};
-use crate::session::{ArgumentError, threads, tuned};
+use crate::session::{ArgumentError, linked, threads, tuned};
 use happening::Happening;
 use line::Line;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use oriole_chip::Chip;
 use project::Project;
-use roots::{Fate, Links, Root, is_ptx};
+use roots::{Fate, Links, Root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -33,6 +35,9 @@ const LOOK: Duration = Duration::from_millis(400);
 
 /// Runs `oriole watch`; it ends when it is interrupted.
 pub fn watch(arguments: &Watch) -> Outcome {
+    if messages::format() == MessageFormat::Sarif {
+        return misused("a SARIF log is written in the end, and a watch has none");
+    }
     let chips =
         match arguments.arch.iter().map(|name| Chip::choose_supported(name)).collect::<Result<Vec<_>, _>>() {
             Ok(chips) => chips,
@@ -61,7 +66,7 @@ pub fn watch(arguments: &Watch) -> Outcome {
             return failed(format!("{}: cannot be watched: {error}", root.shown));
         }
     }
-    let line = Line { chips, options };
+    let line = Line { chips, options: linked(options, arguments.linked) };
     let mut project = Project::new(line.clone(), cache, threads(arguments.jobs), arguments);
     let all = files(&roots);
     project.refresh(&all);

@@ -3,7 +3,7 @@
 //! Events do not report a folder that replaced another one, nor a file at the end of a link: both are found by looking at them now
 //! and then.
 
-use crate::files::{FileError, input, output};
+use crate::files::{FileError, folder, output};
 use same_file::Handle;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -77,33 +77,11 @@ impl Root {
 
     /// Every PTX file below the folder, in the order of names; of a root that is a file, the file, whatever its name ends in.
     pub fn files(&self) -> BTreeSet<PathBuf> {
-        let mut found = BTreeSet::new();
         if let Some(file) = &self.file {
-            found.insert(file.clone());
-            return found;
+            return BTreeSet::from([file.clone()]);
         }
-        // Links may lead round and round: each folder is entered once.
-        let mut seen = BTreeSet::new();
-        let mut open = vec![self.folder.clone()];
-        while let Some(folder) = open.pop() {
-            if !folder.canonicalize().is_ok_and(|folder| seen.insert(folder)) {
-                continue;
-            }
-            for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
-                if path.is_dir() {
-                    open.push(path);
-                } else if is_ptx(&path) && input::is_regular(&path) {
-                    found.insert(path);
-                }
-            }
-        }
-        found
+        folder::ptx_below(&self.folder)
     }
-}
-
-/// Whether a name is that of a PTX file.
-pub fn is_ptx(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "ptx")
 }
 
 /// Files that are links, with the last state of their targets.
