@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use oriole::program::{Cache, Key, Mode, Store};
+use oriole_shared_store::{Settings, Shared, SigningKey};
 
 use crate::arguments::CacheArguments;
 use crate::files::output::{TEMPORARY, is_temporary};
@@ -28,7 +29,7 @@ impl CacheArguments {
         if self.cache == Mode::Off {
             return Ok(None);
         }
-        Ok(Some(Arc::new(Cache::new(Box::new(self.disk()?), self.cache))))
+        Ok(Some(Arc::new(Cache::new(self.store()?, self.cache))))
     }
 }
 
@@ -51,13 +52,22 @@ impl CacheArguments {
     /// # Errors
     /// As [`CacheArguments::open`].
     pub fn session(&self) -> Result<Arc<Cache>, ArgumentError> {
-        let disk = match self.cache {
+        let store = match self.cache {
             Mode::Off => None,
-            _ => Some(self.disk()?),
+            _ => Some(self.store()?),
         };
         let mode = if self.cache == Mode::Verify { Mode::Verify } else { Mode::Write };
-        let disk = disk.map(|disk| Box::new(self.restricted(disk)) as Box<dyn Store>);
-        Ok(Arc::new(Cache::remembering(MEMORY, disk, mode)))
+        Ok(Arc::new(Cache::remembering(MEMORY, store, mode)))
+    }
+
+    /// The folder, with the server after it if there is one.
+    fn store(&self) -> Result<Box<dyn Store>, ArgumentError> {
+        let disk = Box::new(self.restricted(self.disk()?));
+        let Some(address) = &self.cache_url else { return Ok(disk) };
+        let signing = self.cache_signing_key.as_deref().map(signing_key).transpose()?;
+        let sends = self.cache != Mode::Read && !self.cache_url_read_only;
+        let settings = Settings { sends, signing, ..Settings::default() };
+        Ok(Box::new(Shared::new(disk, address.clone(), settings)))
     }
 
     fn disk(&self) -> Result<Disk, ArgumentError> {
@@ -70,6 +80,13 @@ impl CacheArguments {
     fn restricted(&self, disk: Disk) -> Disk {
         Disk { keeps: self.cache != Mode::Read, ..disk }
     }
+}
+
+fn signing_key(path: &Path) -> Result<SigningKey, ArgumentError> {
+    let named = path.to_owned();
+    let secret =
+        fs::read(path).map_err(|error| ArgumentError::SigningKeyFile { path: named.clone(), error })?;
+    SigningKey::new(&secret).map_err(|error| ArgumentError::SigningKey { path: named, error })
 }
 
 fn default_folder() -> Option<PathBuf> {

@@ -116,6 +116,9 @@ fn deliver(answer: Answer, output: &Output, cache: Option<&Cache>) -> Outcome {
             eprintln!("{}", cache::summary(cache));
         }
     }
+    if let Some(cache) = cache {
+        cache.finish();
+    }
     Outcome::Right
 }
 

@@ -9,6 +9,8 @@ use oriole_chip::{Chip, ChipError};
 use oriole_diagnostics::Code;
 use oriole_explore::Compiled;
 use oriole_options::{DebugOptions, KnobError, Linking, Options};
+use oriole_shared_store::SigningKeyError;
+use std::path::PathBuf;
 
 /// An argument that is wrong.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +30,22 @@ pub enum ArgumentError {
     /// `--cache` without a folder.
     #[error("--cache: there is no user's cache folder here: give --cache-dir")]
     NoCacheFolder,
+    /// `--cache-signing-key` with a file that cannot be read.
+    #[error("--cache-signing-key: {}: {error}", path.display())]
+    SigningKeyFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// `--cache-signing-key` with a file that holds no key.
+    #[error("--cache-signing-key: {}: {error}", path.display())]
+    SigningKey {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: SigningKeyError,
+    },
 }
 
 impl From<ChipError> for ArgumentError {

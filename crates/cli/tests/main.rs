@@ -4,6 +4,7 @@
 mod bad_input;
 mod binaries;
 mod bisect;
+mod cache;
 mod changed;
 mod check;
 mod checks;

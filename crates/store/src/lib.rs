@@ -30,6 +30,8 @@ pub trait Store: Send + Sync {
     fn keeps(&self) -> bool {
         true
     }
+    /// Waits for a short time until values that are stored in the background are stored.
+    fn finish(&self) {}
 }
 
 /// The bytes of a value, shared by its creator and the memory of a cache.
@@ -171,6 +173,13 @@ impl Cache {
         }
         if let Some(memory) = &self.memory {
             memory.keep(key, value);
+        }
+    }
+
+    /// Waits for a short time for values that are stored in the background. A process calls it before it ends.
+    pub fn finish(&self) {
+        if let Some(store) = &self.store {
+            store.finish();
         }
     }
 

@@ -20,7 +20,7 @@ const LAYERS: &[&[&str]] = &[
         "memory-functions",
         "resident",
     ],
-    &["syntax", "sass", "machine-model"],
+    &["syntax", "sass", "machine-model", "shared-store"],
     &["ptx", "latency", "ori", "ptxas", "reduce"],
     &["hir", "cubin"],
     &["lower", "legalize", "optimize", "schedule", "regalloc", "isel", "interp", "simulate"],

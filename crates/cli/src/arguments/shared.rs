@@ -5,6 +5,7 @@
 use crate::lists::{self, Listed};
 use clap::Args;
 use oriole::program::Mode;
+use oriole_shared_store::Address;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -61,6 +62,16 @@ pub struct CacheArguments {
     /// Maximum size of the cache in MiB.
     #[arg(long, value_name = "MIB", default_value = "2048")]
     pub cache_size: u64,
+    /// Server after the cache directory, which many machines share: `http://HOST[:PORT]/PATH` or
+    /// `redis://[[USER]:PASSWORD@]HOST[:PORT]/[DATABASE]`.
+    #[arg(long, value_name = "URL", requires = "cache")]
+    pub cache_url: Option<Address>,
+    /// Send nothing to the server of --cache-url.
+    #[arg(long, requires = "cache_url")]
+    pub cache_url_read_only: bool,
+    /// File with a secret: entries on the server are signed with it, and others are not used.
+    #[arg(long, value_name = "FILE", requires = "cache_url")]
+    pub cache_signing_key: Option<PathBuf>,
 }
 
 /// Whether a text is a part of a program, for commands that look at its code.
