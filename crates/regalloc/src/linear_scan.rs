@@ -84,6 +84,8 @@ pub struct Scan<'a> {
     used: [u32; 256],
     clock: u32,
     site: TiVec<Value, Option<Site>>,
+    /// Results of loads that nothing has read yet: a move of one waits for memory.
+    in_flight: TiVec<Value, bool>,
     stored_at_definition: TiVec<Value, bool>,
     homes: Homes,
     // State of the current instruction.
@@ -133,6 +135,7 @@ pub fn scan(
         used: [0; 256],
         clock: 0,
         site: ti_vec![None; values],
+        in_flight: ti_vec![false; values],
         stored_at_definition: ti_vec![false; values],
         homes: Homes::new(&inputs.affinities, values),
         start: ti_vec![NONE; values],
@@ -303,6 +306,8 @@ impl Scan<'_> {
         let old = self.assigned[v];
         if old != NONE {
             self.occupant.set(usize::from(old), FREE);
+            // The move waits, and later ones do not.
+            self.in_flight[v] = false;
         }
         self.assigned[v] = register;
         if register != NONE {

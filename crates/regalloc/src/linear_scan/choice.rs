@@ -10,6 +10,9 @@ use smallvec::SmallVec;
 /// Cost of a move, to compare registers for results.
 const MOVE: u32 = 8;
 
+/// Cost of a move that waits for memory: less than that of a spill, because the wait would only come later otherwise.
+const WAIT: u32 = 16;
+
 impl Scan<'_> {
     /// The value to evict: the one with the farthest next use (Belady); one that need not be stored is preferred a
     /// little.
@@ -174,6 +177,7 @@ impl Scan<'_> {
                 if occupant != FREE {
                     evicted += 1;
                     cost += if evicted > free { 32 } else { 2 };
+                    cost += self.wait_of(occupant);
                 }
             }
             Some(cost)
@@ -392,13 +396,19 @@ impl Scan<'_> {
                 }
                 _ if self.pinned.contains(r) => return None,
                 COPY => return None,
-                _ => {
+                occupant => {
                     evicted += 1;
                     cost += if evicted > free_elsewhere { 8 * MOVE } else { MOVE };
+                    cost += self.wait_of(occupant);
                 }
             }
         }
         Some(cost)
+    }
+
+    /// Cost of the wait if the value in a register is moved.
+    fn wait_of(&self, occupant: u32) -> u32 {
+        if self.in_flight.get(Value(occupant)) == Some(&true) { WAIT } else { 0 }
     }
 
     /// Last use of a range of registers; constant unless LRU is enabled.

@@ -10,7 +10,7 @@ use crate::operands::{
     Group, Slot, accumulators, destinations, is_group_product, is_partial, sources, values_mut,
 };
 use crate::set::RegisterSet;
-use oriole_ori::{Instruction, Opcode, Pseudo, Value};
+use oriole_ori::{Instruction, Opcode, Pseudo, Space, Value};
 use smallvec::SmallVec;
 
 /// A group of values and the lowest of their consecutive registers.
@@ -22,6 +22,12 @@ type Operands = SmallVec<[(Slot, u8); 8]>;
 /// True if a value that the instruction reads is read again.
 fn lives(after_uses: &[(Value, u32)], v: Value) -> bool {
     after_uses.iter().find(|(u, _)| *u == v).is_some_and(|(_, next)| *next != NEVER)
+}
+
+/// True if the results come from memory that may be far away.
+fn loads_slowly(instruction: &Instruction) -> bool {
+    let far = |space| matches!(space, Space::Global | Space::Generic | Space::Local);
+    instruction.memory.as_ref().is_some_and(|memory| memory.reads && far(memory.space))
 }
 
 impl Scan<'_> {
@@ -108,6 +114,11 @@ impl Scan<'_> {
                 self.define(&group, base, after_definitions, false);
             }
         }
+        if loads_slowly(instruction) {
+            for &(v, next) in after_definitions {
+                self.in_flight[v] = next != NEVER;
+            }
+        }
         Ok(operands)
     }
 
@@ -164,6 +175,7 @@ impl Scan<'_> {
     fn free_dying(&mut self, after_uses: &[(Value, u32)], tied: &[(Value, u32)], early: bool) {
         for &(v, next) in after_uses {
             self.next[v] = next;
+            self.in_flight[v] = false;
             if next == NEVER && !tied.iter().any(|(d, _)| *d == v) {
                 let register = self.assigned[v];
                 self.dying.push((v, register));
