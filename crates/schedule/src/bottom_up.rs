@@ -7,8 +7,9 @@ use crate::region::{Counts, FILES, Known, Region};
 /// Most ready instructions that are compared.
 const WINDOW: usize = 48;
 
-/// Registers kept free for results that arrive several at once.
-const SLACK: Counts = [2, 1, 2];
+/// Registers kept free for results that arrive several at once. That is for predicates, too: a chain that begins
+/// where one is left has none for its next comparison.
+const SLACK: Counts = [2, 2, 2];
 
 /// The rank of an instruction that begins more live ranges than it ends.
 const MORE: i32 = -1;
