@@ -2,6 +2,7 @@
 //! allocations.
 
 mod broken;
+mod moved_loads;
 mod random;
 mod renamed;
 mod written;
