@@ -33,7 +33,8 @@ fn what_cannot_be_wrong_is_fixed() {
     let run = |arguments: &[&str]| {
         let done =
             oriole_in(folder.path(), &[&["check", "k.ptx", "--message-format", "short"], arguments].concat());
-        format!("{}{}{:?}\n", done.out, done.err, done.status)
+        // An empty line of a difference begins with a blank, which an expected text cannot hold.
+        format!("{}{}{:?}\n", done.out, done.err, done.status).replace("\n \n", "\n_\n")
     };
     expect![[r#"
         k.ptx:2:9: error[target::needs-version]: `sm_90` needs `.version` 7.8 or later, the module has 6.0
@@ -52,7 +53,7 @@ fn what_cannot_be_wrong_is_fixed() {
         +.version 7.8
          .target sm_90
          .address_size 64
- 
+        _
         @@ -7,8 +7,8 @@
          {
              .reg .b64 %rd<3>;

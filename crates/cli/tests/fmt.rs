@@ -18,7 +18,8 @@ fn files_are_formatted_checked_and_compared() {
     }
     let run = |arguments: &[&str]| {
         let done = oriole_in(folder.path(), &[&["fmt"], arguments].concat());
-        format!("{}{}{:?}\n", done.out, done.err, done.status)
+        // An empty line of a difference begins with a blank, which an expected text cannot hold.
+        format!("{}{}{:?}\n", done.out, done.err, done.status).replace("\n \n", "\n_\n")
     };
     let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("a file");
     expect![[r#"
@@ -33,7 +34,7 @@ fn files_are_formatted_checked_and_compared() {
         @@ -2,10 +2,9 @@
          .target sm_90
          .address_size 64
- 
+        _
         -
         -
         -.visible .entry k( ) // comment
@@ -87,7 +88,7 @@ fn files_are_formatted_checked_and_compared() {
         +++ b.ptx
         @@ -3,5 +3,5 @@
          .address_size 64
- 
+        _
          .visible .entry k() {
         -    ret;
         +	ret;

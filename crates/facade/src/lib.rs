@@ -64,7 +64,7 @@
 //!
 //! # Running without a GPU
 //!
-//! [`run::interpret`] runs a kernel as PTX is defined, [`run::simulate`] the machine code of a cubin, whoever made it;
+//! [`run::interpret`] runs a kernel as PTX is defined, [`run::simulate`] the machine code of a cubin of any compiler;
 //! [`verify`] compares the two on launches that it makes, and [`disassemble`] shows the code:
 //!
 //! ```

@@ -62,7 +62,7 @@ pub struct Run {
     pub cycles: u64,
     /// Places in machine code whose result depends on the speed of the hardware. None of the interpreter.
     pub hazards: Vec<String>,
-    /// What `printf` printed, a string for each call. None of the simulator.
+    /// Printed output of `printf`, a string for each call. None of the simulator.
     pub output: Vec<String>,
 }
 

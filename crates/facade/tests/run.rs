@@ -1,4 +1,4 @@
-//! Kernels without a GPU: the interpreter, the simulator, and what is told of a launch that stops.
+//! Kernels without a GPU: the interpreter, the simulator, and the report of a launch that stops.
 
 use oriole::run::{Argument, Launch, RunError, interpret, parameters, parameters_of_code, simulate};
 use oriole::{Options, Verdict, compile, disassemble, verify};

@@ -76,8 +76,8 @@ struct Local {
 struct Crossing(u32);
 
 impl From<Crossing> for usize {
-    fn from(index: Crossing) -> usize {
-        index.0 as usize
+    fn from(Crossing(index): Crossing) -> usize {
+        index as usize
     }
 }
 

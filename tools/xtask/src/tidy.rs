@@ -41,7 +41,7 @@ const EXTRA_EDGES: &[(&str, &str)] = &[];
 /// The crates that C calls: their lints are their own, since they allow what all others forbid.
 const CALLED_FROM_C: &[&str] = &["c-api", "memory-functions"];
 
-const IMPURE: &[&str] = &["inputs", "queries", "lsp", "cli", "c-api", "resident"];
+const IMPURE: &[&str] = &["inputs", "queries", "lsp", "cli", "c-api", "resident", "shared-store"];
 const IMPURE_WORDS: &[&str] =
     &["std::env::", "std::fs::", "std::process::", "std::time::", "std::net::", "println!", "eprintln!"];
 

@@ -1,4 +1,4 @@
-//! Operands of the rewritten instructions: what is plain, and how a number or an addend beside a carry is written. No
+//! Operands of the rewritten instructions: what is plain, and how a number or an addend next to a carry is written. No
 //! instruction may enter.
 
 use oriole_ori::Source;
