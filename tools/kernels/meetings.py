@@ -1,4 +1,4 @@
-"""Kernels in which lanes of one warp exchange from several places: two arms, nested arms, a guard, functions, a way that ends early."""
+"""Kernels in which lanes of one warp exchange from several places: two arms, nested arms, guards, functions, a way that ends early."""
 import os
 
 import record
@@ -179,9 +179,45 @@ def ends_sum(words):
     return out
 
 
+# Exchanges that are one instruction each, of the value of a name.
+SINGLE = [
+    ('shfl.sync.idx.b32 w, {}, 3, 31, -1;', OLD[0][1]),
+    ('shfl.sync.bfly.b32 w, {}, 5, 31, -1;', shuffled(lambda lane: lane ^ 5)),
+    ('match.any.sync.b32 w, {}, -1;', lambda values, lane: lanes_with(values, lambda it: it == values[lane])),
+]
+
+
+def guards_text():
+    """Two and three exchanges in a row, each under another guard; code between them, and a guard that changes there."""
+    lines = ['and.b32 x, x, 15;', 'and.b32 v, x, 3;', 'setp.eq.u32 arm, v, 0;', 'setp.eq.u32 second, v, 1;', 'setp.gt.u32 takes, v, 1;']
+    for op, _ in SINGLE:
+        lines += ['@arm ' + op.format('x'), 'add.u32 v, x, 1;', '@!arm ' + op.format('v'), 'mad.lo.u32 sum, sum, 31, w;']
+        lines += ['add.u32 v, x, 1;', '@arm ' + op.format('x'), '@second ' + op.format('v'), 'add.u32 v, v, 1;', '@takes ' + op.format('v'), 'mad.lo.u32 sum, sum, 31, w;']
+        lines += ['@second ' + op.format('x'), 'add.u32 v, x, 1;', 'not.pred p, second;', 'xor.pred second, second, p;', '@p ' + op.format('v'),
+                  '@second add.u32 w, w, 1;', 'not.pred second, p;', 'mad.lo.u32 sum, sum, 31, w;']
+    return entry('meetings_of_guards', lines)
+
+
+def guards_sum(words):
+    out = []
+    for warp in range(0, LANES, 32):
+        xs = [x & 15 for x in words[warp:warp + 32]]
+        kinds = [x & 3 for x in xs]
+        two = {lane: x if kind == 0 else x + 1 for lane, (x, kind) in enumerate(zip(xs, kinds))}
+        three = {lane: x + min(kind, 2) for lane, (x, kind) in enumerate(zip(xs, kinds))}
+        changed = {lane: x if kind == 1 else x + 1 for lane, (x, kind) in enumerate(zip(xs, kinds))}
+        for lane in range(32):
+            total = 0
+            for _, result in SINGLE:
+                for values, more in ((two, 0), (three, 0), (changed, 1)):
+                    total = (total * 31 + result(values, lane) + more) & M32
+            out.append(total)
+    return out
+
+
 def write_ptx():
     new = HEAD.format('sm_80') + arms_text('meetings_of_reductions', NEW, '-1') + arms_text('meetings_of_reductions_by_mask', NEW, None)
-    old = HEAD.format('sm_80') + arms_text('meetings_of_arms', OLD, '-1') + arms_text('meetings_of_arms_by_mask', OLD[4:], None) + calls_text() + ends_text()
+    old = HEAD.format('sm_80') + arms_text('meetings_of_arms', OLD, '-1') + arms_text('meetings_of_arms_by_mask', OLD[4:], None) + calls_text() + ends_text() + guards_text()
     open(os.path.join(record.ROOT, FILE + '.ptx'), 'w').write(new)
     open(os.path.join(record.ROOT, OLD_FILE + '.ptx'), 'w').write(old)
 
@@ -199,3 +235,4 @@ meeting('meetings_of_arms', OLD_FILE, arms_sum(WORDS, OLD, False))
 meeting('meetings_of_arms_by_mask', OLD_FILE, arms_sum(WORDS, OLD[4:], True))
 meeting('meetings_of_calls', OLD_FILE, calls_sum(WORDS))
 meeting('meetings_of_ends', OLD_FILE, ends_sum(WORDS))
+meeting('meetings_of_guards', OLD_FILE, guards_sum(WORDS))

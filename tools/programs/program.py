@@ -27,7 +27,7 @@ CHIPS = [75, 80, 86, 90, 100, 120]
 # shapes. A share of 0 turns a kind off.
 STATEMENTS = {
     'straight': 30, 'memory': 10, 'exchange': 9, 'call': 3, 'branch': 7, 'loop': 6, 'table': 2, 'exit': 1, 'chain': 12, 'carry': 4, 'crowd': 2,
-    'arm': 4, 'array': 3, 'generic': 3, 'machine': 2, 'invariant': 5, 'masked': 3, 'meeting': 3, 'matrix': 3, 'indirect': 6, 'structure': 3,
+    'arm': 4, 'array': 3, 'generic': 3, 'machine': 2, 'invariant': 5, 'masked': 3, 'meeting': 3, 'guarded': 2, 'matrix': 3, 'indirect': 6, 'structure': 3,
 }
 GROUPS = {
     'words': 16, 'video': 8, 'carries': 4, 'fields': 8, 'division': 4, 'wide': 8, 'short': 6, 'halves': 8, 'floats': 18, 'predicates': 12,
@@ -227,9 +227,9 @@ class Program(Shapes, Calls):
         kinds = {name: share for name, share in self.shares.items() if name in STATEMENTS and share}
         without = []
         if depth >= 3:
-            without += ['branch', 'loop', 'table', 'exit', 'crowd', 'machine', 'invariant', 'masked', 'meeting', 'matrix']
+            without += ['branch', 'loop', 'table', 'exit', 'crowd', 'machine', 'invariant', 'masked', 'meeting', 'guarded', 'matrix']
         if not self.uniform:
-            without += ['exchange', 'masked', 'meeting', 'matrix']
+            without += ['exchange', 'masked', 'meeting', 'guarded', 'matrix']
         if not self.whole():
             without.append('matrix')
         if self.in_function:

@@ -404,13 +404,30 @@ class Shapes:
         self.emit(f'{join}:')
         self.uniform = uniform
 
+    def meetings(self):
+        """Kinds of exchanges that lanes reach at several places, each with what all places have in common."""
+        r = self.random
+        kinds = ['ballot', 'all', 'any', 'uni', 'match', 'same'] + ['redux'] * 2 * (self.chip >= 80) + ['shuffle'] * 4 * self.all_alive
+        chosen = [r.choice(kinds) for _ in range(r.randrange(1, 4))]
+        return [(kind, r.randrange(32), r.choice(['up', 'down', 'bfly', 'idx']), r.choice(['add.u32', 'min.s32', 'max.u32', 'xor.b32', 'or.b32'])) for kind in chosen]
+
+    def meeting(self, kind, lane, mode, operation, guard=''):
+        """One of its places, with operands of its own."""
+        a, b, p = self.register('r'), self.register('r'), self.register('p')
+        q = self.register('p')
+        prepared = {'match': f'and.b32 %at, {b}, 3;', 'same': f'and.b32 %at, {b}, 1;'}.get(kind)
+        if prepared:
+            self.emit(prepared)
+        self.emit(guard + {'ballot': f'vote.sync.ballot.b32 {a}, {p}, -1;', 'all': f'vote.sync.all.pred {q}, {p}, -1;', 'any': f'vote.sync.any.pred {q}, {p}, -1;',
+                           'uni': f'vote.sync.uni.pred {q}, {p}, -1;', 'match': f'match.any.sync.b32 {a}, %at, -1;',
+                           'same': f'match.all.sync.b32 {a}|{p}, %at, -1;', 'redux': f'redux.sync.{operation} {a}, {b}, -1;',
+                           'shuffle': f'shfl.sync.{mode}.b32 {a}|{p}, {b}, {lane}, {0 if mode == "up" else 31}, -1;'}[kind])
+
     def do_meeting(self, depth):
         """Lanes of both arms, or of three, exchange with one another: each arm has the same exchanges, with operands of its own."""
         r = self.random
-        uniform, kinds, ends = self.uniform, [], [self.label() for _ in range(r.choice([1, 1, 2]))]
-        for _ in range(r.randrange(1, 4)):
-            kinds.append(r.choice(['ballot', 'all', 'any', 'uni', 'match', 'same'] + ['redux'] * 2 * (self.chip >= 80) + ['shuffle'] * 4 * self.all_alive))
-        choices = [(r.randrange(32), r.choice(['up', 'down', 'bfly', 'idx']), r.choice(['add.u32', 'min.s32', 'max.u32', 'xor.b32', 'or.b32'])) for _ in kinds]
+        ends = [self.label() for _ in range(r.choice([1, 1, 2]))]
+        uniform, meetings = self.uniform, self.meetings()
         join, self.uniform = self.label(), False
         for end in ends:
             self.emit(f'@{self.condition()} bra {end};')
@@ -419,17 +436,21 @@ class Shapes:
                 self.emit(f'bra {join};')
                 self.emit(f'{end}:')
             alive = self.all_alive
-            for kind, (lane, mode, operation) in zip(kinds, choices):
+            for meeting in meetings:
                 if r.random() < 0.3 and not alive:
                     self.inside(max(depth, 1))
-                a, b, p = self.register('r'), self.register('r'), self.register('p')
-                q = self.register('p')
-                self.emit({'ballot': f'vote.sync.ballot.b32 {a}, {p}, -1;', 'all': f'vote.sync.all.pred {q}, {p}, -1;', 'any': f'vote.sync.any.pred {q}, {p}, -1;',
-                           'uni': f'vote.sync.uni.pred {q}, {p}, -1;', 'match': f'and.b32 %at, {b}, 3; match.any.sync.b32 {a}, %at, -1;',
-                           'same': f'and.b32 %at, {b}, 1; match.all.sync.b32 {a}|{p}, %at, -1;', 'redux': f'redux.sync.{operation} {a}, {b}, -1;',
-                           'shuffle': f'shfl.sync.{mode}.b32 {a}|{p}, {b}, {lane}, {0 if mode == "up" else 31}, -1;'}[kind])
+                self.meeting(*meeting)
         self.emit(f'{join}:')
         self.uniform = uniform
+
+    def do_guarded(self, depth):
+        """The same without branches: each exchange is there once for the lanes that a predicate holds for, and once for the others."""
+        for meeting in self.meetings():
+            kept = self.temp('p')
+            self.emit(f'mov.pred {kept}, {self.condition()};')
+            self.meeting(*meeting, guard=f'@{kept} ')
+            self.straight(self.random.randrange(2))
+            self.meeting(*meeting, guard=f'@!{kept} ')
 
     def do_matrix(self, depth):
         """Products of matrices in a loop round their sums; the loop may have no round."""

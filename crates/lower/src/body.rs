@@ -3,6 +3,7 @@
 
 use crate::context::{Lower, Lowered};
 use crate::error::Errors;
+use crate::threads::guarded_exchanges::{self, Numbered};
 use crate::{LowerError, control, dispatch, finishing, functions, limits};
 use oriole_hir::{Instruction, NOUNROLL, Statement};
 use oriole_ori::Origin;
@@ -27,11 +28,19 @@ pub(crate) fn lower(cx: &mut Lower<'_>) -> Result<(), Vec<LowerError>> {
             }
             Statement::Pragma(text) => keep_loop(cx, text),
             Statement::Instruction(instruction) => {
-                if let Err(error) = lower_instruction(cx, instruction) {
-                    errors.add(error);
-                    cx.pending.clear();
+                let rest = &cx.body.statements[cx.body.statements.len() - statements.len() - 1..];
+                let length = guarded_exchanges::row(rest.iter().map(guarded_exchanges::instruction));
+                let (row, behind) = rest.split_at(length.unwrap_or(1));
+                match length {
+                    None => lower_instruction(cx, instruction, &mut errors),
+                    Some(_) => {
+                        let row = row.iter().filter_map(guarded_exchanges::instruction).cloned();
+                        let row: Vec<Numbered> = (cx.ordinal..).zip(row).collect();
+                        lower_row(cx, &row, guarded_exchanges::DEPTH, &mut errors);
+                    }
                 }
-                cx.ordinal += 1;
+                cx.ordinal += row.len() as u32;
+                statements = behind.iter();
             }
         }
     }
@@ -79,12 +88,53 @@ fn apply_directives(cx: &mut Lower<'_>) {
     function.parameter_bytes = bytes as u32;
 }
 
-fn lower_instruction(cx: &mut Lower<'_>, instruction: &Instruction) -> Lowered {
+fn lower_instruction(cx: &mut Lower<'_>, instruction: &Instruction, errors: &mut Errors) {
+    if let Err(error) = try_instruction(cx, instruction) {
+        errors.add(error);
+        cx.pending.clear();
+    }
+}
+
+/// Lowers instructions. A row of exchanges among them is lowered once for each value of the first one's guard, on two ways.
+fn lower_row(cx: &mut Lower<'_>, instructions: &[Numbered], depth: u32, errors: &mut Errors) {
+    let start = cx.ordinal;
+    let mut rest = instructions;
+    while let [(number, first), others @ ..] = rest {
+        cx.ordinal = *number;
+        let row = guarded_exchanges::row(rest.iter().map(|it| Some(&it.1))).filter(|_| depth > 0);
+        let Some((length, guard)) = row.zip(first.guard) else {
+            lower_instruction(cx, first, errors);
+            rest = others;
+            continue;
+        };
+        let (row, behind) = rest.split_at(length);
+        begin_unreachable(cx);
+        cx.begin_statement(Some(guard));
+        let [with, without, join] = [(); 3].map(|()| cx.b.new_block());
+        if let Some(guard) = cx.guard.take() {
+            cx.b.branch(guard, with, without);
+        }
+        for (block, holds) in [(without, false), (with, true)] {
+            cx.open(block);
+            lower_row(cx, &guarded_exchanges::under(guard, holds, row), depth - 1, errors);
+            cx.guard = None;
+            if holds { cx.run_into(join) } else { cx.b.jump(join) }
+        }
+        rest = behind;
+    }
+    cx.ordinal = start;
+}
+
+/// Code after an unconditional transfer, without a label, is unreachable.
+fn begin_unreachable(cx: &mut Lower<'_>) {
     if cx.terminated {
-        // Code after an unconditional transfer, without a label, is unreachable.
         let block = cx.b.new_block();
         cx.open(block);
     }
+}
+
+fn try_instruction(cx: &mut Lower<'_>, instruction: &Instruction) -> Lowered {
+    begin_unreachable(cx);
     cx.begin_statement(instruction.guard);
     dispatch::instruction(cx, instruction)?;
     cx.settle();

@@ -17,6 +17,11 @@ pub(crate) fn instruction(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     }
 }
 
+/// Whether an opcode only computes: it touches no memory, no other thread and no control flow.
+pub(crate) fn is_value(opcode: Opcode) -> bool {
+    of_value(opcode).is_some()
+}
+
 /// Arithmetic, conversions and addresses.
 fn of_value(opcode: Opcode) -> Option<Lowering> {
     use Opcode::*;

@@ -3,6 +3,7 @@
 
 mod barrier;
 mod fence;
+pub(crate) mod guarded_exchanges;
 mod launch;
 mod mbarrier;
 mod memory_barrier;

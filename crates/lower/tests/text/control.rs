@@ -46,6 +46,45 @@ fn warp() {
 }
 
 #[test]
+fn exchanges_under_opposite_guards_are_on_two_ways() {
+    check(
+        "@%p1 shfl.sync.bfly.b32 %r1, %r2, 16, 31, -1;
+         add.u32 %r3, %r2, 1;
+         @!%p1 shfl.sync.bfly.b32 %r1, %r3, 16, 31, -1;
+         @%p1 vote.sync.ballot.b32 %r4, %p2, 15;
+         @!%p1 vote.sync.ballot.b32 %r4, %p2, 240;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value p0 = %0.0
+              value r1 = %2.0
+              value r2 = %3.0
+              value r3 = %1.0
+              value p5 = %5.0
+              value r6 = %4.0
+            b0: -> b2 b1
+              @p0 BRA b2 ; 0
+            b1: -> b3
+              r2 = IADD3 r1, 0x1, RZ ; 1
+              WARPSYNC.ALL ; 2
+              PT, r3 = SHFL.BFLY r2, #16, #31 ; 2
+              BRA b3 ; 2
+            b2: -> b3
+              WARPSYNC.ALL ; 0
+              PT, r3 = SHFL.BFLY r1, #16, #31 ; 0
+              r2 = IADD3 r1, 0x1, RZ ; 1
+            b3:
+              r4 = MOV 0xf ; 3
+              @p0 WARPSYNC r4 ; 3
+              @p0 r6, PT = VOTE.ANY p5 ; 3
+              r7 = MOV 0xf0 ; 4
+              @!p0 WARPSYNC r7 ; 4
+              @!p0 r6, PT = VOTE.ANY p5 ; 4
+              EXIT ; 5
+        "#]],
+    );
+}
+
+#[test]
 fn barriers() {
     check(
         "bar.sync 0;
