@@ -103,7 +103,7 @@ pub fn read(path: &Path) -> Result<Vec<Launch>, RecordError> {
 }
 
 fn newlines(text: &str) -> usize {
-    text.bytes().filter(|&byte| byte == b'\n').count()
+    memchr::memchr_iter(b'\n', text.as_bytes()).count()
 }
 
 /// A record, or the line in it that is wrong, with the path of the field and why.

@@ -16,7 +16,8 @@ use oriole_chip::Chip;
 use oriole_machine_model::texture::Opaque;
 use oriole_options::Options;
 use oriole_simulate::Likeness;
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -101,7 +102,7 @@ pub fn run(arguments: &Run) -> Outcome {
         return misused("--json and --message-format are two formats of the same");
     }
     let mut runner =
-        Runner { arguments, chip, options, cubins: BTreeMap::new(), outcomes: HashMap::new(), room: ROOM };
+        Runner { arguments, chip, options, cubins: BTreeMap::new(), outcomes: FxHashMap::default(), room: ROOM };
     let (mut right, mut wrong, mut uncompared, mut faulty) = (0usize, 0usize, 0usize, 0usize);
     for launch in &launches {
         let (result, mut found) = match (arguments.on, asked) {
@@ -301,7 +302,7 @@ struct Runner<'a> {
     /// Compiled or read cubins by PTX path, so that many launches of one file compile once.
     cubins: BTreeMap<PathBuf, Read>,
     /// Outcomes of launches, by the parts of the code and its chip that a run depends on: of a kernel for several chips many are alike.
-    outcomes: HashMap<Likeness, Vec<(oriole_simulate::Launch, oriole_simulate::Outcome)>>,
+    outcomes: FxHashMap<Likeness, Vec<(oriole_simulate::Launch, oriole_simulate::Outcome)>>,
     /// Bytes that these may still take.
     room: usize,
 }
