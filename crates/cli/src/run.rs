@@ -101,8 +101,14 @@ pub fn run(arguments: &Run) -> Outcome {
     if arguments.json && messages::format() != MessageFormat::Human {
         return misused("--json and --message-format are two formats of the same");
     }
-    let mut runner =
-        Runner { arguments, chip, options, cubins: BTreeMap::new(), outcomes: FxHashMap::default(), room: ROOM };
+    let mut runner = Runner {
+        arguments,
+        chip,
+        options,
+        cubins: BTreeMap::new(),
+        outcomes: FxHashMap::default(),
+        room: ROOM,
+    };
     let (mut right, mut wrong, mut uncompared, mut faulty) = (0usize, 0usize, 0usize, 0usize);
     for launch in &launches {
         let (result, mut found) = match (arguments.on, asked) {
