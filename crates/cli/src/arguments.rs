@@ -593,6 +593,9 @@ pub struct Dis {
     /// function.
     #[arg(long, conflicts_with = "summary")]
     pub lines: bool,
+    /// Print labels in place of the addresses of branches; `oriole asm` reads them.
+    #[arg(long, conflicts_with_all = ["json", "summary", "dot"])]
+    pub labels: bool,
     /// Print control-flow graphs as DOT, with the code in the blocks.
     #[arg(long, conflicts_with_all = ["json", "summary", "lines"])]
     pub dot: bool,
@@ -601,12 +604,22 @@ pub struct Dis {
 /// `oriole asm`
 #[derive(Args, Debug)]
 pub struct Asm {
-    /// Text in the format of `dis`.
+    /// Text in the format of `dis`; `-` is standard input.
     pub input: PathBuf,
-    /// Chip to assemble for.
-    #[arg(long, default_value_t = Chip::DEFAULT.to_string())]
-    pub arch: String,
-    /// Output file for the raw bytes [default: hexadecimal on standard output].
+    /// Put the functions of the text in place of those of the same names in this cubin, or in one in this file; everything else
+    /// stays. Registers and hazards of the new code are checked.
+    #[arg(long, value_name = "CUBIN", requires = "output")]
+    pub into: Option<PathBuf>,
+    /// Chip to assemble for [default: sm_90]; with `--into` the chip of the image, exactly.
+    #[arg(long, value_name = "CHIP")]
+    pub arch: Option<String>,
+    /// Image of a file that holds several, for `--into`.
+    #[command(flatten)]
+    pub which: Which,
+    /// Write the cubin although the check of its new code finds hazards.
+    #[arg(long, requires = "into")]
+    pub unchecked: bool,
+    /// Output file: the cubin, or the raw bytes [default: hexadecimal on standard output].
     #[arg(short, long)]
     pub output: Option<PathBuf>,
 }

@@ -1,19 +1,16 @@
-//! `oriole dis` and `oriole asm`: machine code as text with control words, and that text back to words.
+//! `oriole dis`: machine code as text with control words.
 
-use crate::arguments::{Asm, Dis};
+use crate::arguments::Dis;
 use crate::files::device::{self, Amount, Asked, Chosen, DeviceError, Wanted};
-use crate::files::input;
-use crate::files::output::Output;
 use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
+use oriole_assemble::Labels;
 use oriole_chip::Chip;
 use oriole_cubin::Cubin;
 use oriole_explore::{
-    Code, CodeError, CodeLine, KernelCode, LinesError, PtxLine, PtxLines, RAW_WORD, SourceLines, code_lines,
-    dot,
+    Code, CodeError, CodeLine, KernelCode, LinesError, PtxLine, PtxLines, SourceLines, code_lines, dot,
 };
 use oriole_ide::{CubinError, chip_of};
-use oriole_sass::{InstructionWord, append_words};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -149,7 +146,7 @@ fn listings(arguments: &Dis, image: &Chosen) -> Outcome {
         } else if arguments.json {
             json(chip, kernel, image.number, &places.of_kernel(index), &mut text, &mut failures);
         } else {
-            listing(chip, kernel, &places.of_kernel(index), &mut text, &mut failures);
+            listing(chip, kernel, &places.of_kernel(index), &mut text, &mut failures, arguments.labels);
         }
     }
     let outcome = print(&text);
@@ -198,6 +195,7 @@ fn listing(
     places: &KernelPlaces<'_>,
     text: &mut String,
     failures: &mut Vec<String>,
+    has_labels: bool,
 ) {
     let _ = writeln!(
         text,
@@ -206,17 +204,26 @@ fn listing(
         kernel.registers,
         kernel.frame_size
     );
-    for CodeLine { address, text: line, instruction, .. } in
-        code_lines(chip, kernel, oriole_sass::Style::Exact)
-    {
-        failures.extend(instruction.err());
+    let lines: Vec<CodeLine> = code_lines(chip, kernel, oriole_sass::Style::Exact).collect();
+    let shape = chip.words();
+    let read = lines.iter().filter_map(|line| Some((line.address, line.instruction.as_ref().ok()?)));
+    let labels = has_labels.then(|| Labels::of(shape, read, shape.size(lines.len())));
+    for CodeLine { address, text: line, instruction, .. } in lines {
         if let Some(place) = places.source.get(&address) {
             let _ = writeln!(text, "// {place}");
         }
         if let Some(PtxLine { line, text: statement }) = places.ptx.get(&address) {
             let _ = writeln!(text, "// ptx {line}: {statement}");
         }
+        if let Some(label) = labels.as_ref().and_then(|labels| labels.at(address)) {
+            let _ = writeln!(text, "{label}:");
+        }
+        let line = match (&labels, &instruction) {
+            (Some(labels), Ok(instruction)) => labels.text(shape, address, instruction, &line),
+            _ => line,
+        };
         let _ = writeln!(text, "/*{address:04x}*/ {line}");
+        failures.extend(instruction.err());
     }
 }
 
@@ -256,70 +263,5 @@ fn json(
             Err(error) => failures.push(error),
         }
         let _ = writeln!(text, "{value}");
-    }
-}
-
-/// Runs `oriole asm`.
-pub fn asm(arguments: &Asm) -> Outcome {
-    let output = arguments.output.as_ref().map(|path| Output::new(path, &arguments.input)).transpose();
-    let (output, text) = match output.and_then(|output| Ok((output, input::text(&arguments.input)?))) {
-        Ok(opened) => opened,
-        Err(message) => return failed(message),
-    };
-    let chip = match arguments.arch.parse::<Chip>() {
-        Ok(chip) => chip,
-        Err(error) => return crate::outcome::misused(error),
-    };
-    let mut words = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with("//") {
-            continue;
-        }
-        let (address, line) = address(line);
-        if let Some(digits) = line.strip_prefix(RAW_WORD) {
-            match InstructionWord::from_str_radix(digits, 16) {
-                Ok(word) => words.push(word),
-                Err(error) => {
-                    return failed(format!("{}:{}: {error}", arguments.input.display(), number + 1));
-                }
-            }
-            continue;
-        }
-        let word = oriole_sass::parse(chip, line, address).map_err(|error| error.to_string()).and_then(
-            |instruction| oriole_sass::encode(chip, &instruction).map_err(|error| error.to_string()),
-        );
-        match word {
-            Ok(word) => words.push(word),
-            Err(message) => {
-                return failed(format!("{}:{}: {message}", arguments.input.display(), number + 1));
-            }
-        }
-    }
-    match output {
-        Some(output) => {
-            let mut bytes = Vec::new();
-            append_words(chip.words(), &words, &mut bytes);
-            match output.write(&bytes) {
-                Ok(()) => Outcome::Right,
-                Err(message) => failed(message),
-            }
-        }
-        None => {
-            let text: String = words.iter().map(|word| format!("{word:032x}\n")).collect();
-            print(&text)
-        }
-    }
-}
-
-/// The address comment before an instruction, if there is one.
-fn address(line: &str) -> (Option<u64>, &str) {
-    let parsed = line.strip_prefix("/*").and_then(|rest| rest.split_once("*/"));
-    match parsed {
-        Some((digits, rest)) => match u64::from_str_radix(digits.trim(), 16) {
-            Ok(address) => (Some(address), rest.trim()),
-            Err(_) => (None, line),
-        },
-        None => (None, line),
     }
 }

@@ -1,6 +1,7 @@
 //! The command-line program: arguments, files and terminal; no compiler logic lives here.
 
 mod arguments;
+mod asm;
 mod bisect;
 mod cache;
 mod check;
@@ -87,7 +88,7 @@ fn main() -> ExitCode {
         Command::Images(arguments) => images::images(arguments),
         Command::Extract(arguments) => images::extract(arguments),
         Command::Dis(arguments) => dis::dis(arguments),
-        Command::Asm(arguments) => dis::asm(arguments),
+        Command::Asm(arguments) => asm::asm(arguments),
         Command::Ori(arguments) => inspect::ori(arguments),
         Command::Isel(arguments) => inspect::isel(arguments),
         Command::Latency(arguments) => inspect::latency(arguments),

@@ -1,6 +1,7 @@
 //! Tests of the whole program as its users run it: conformance in the interpreter and the simulator, the command line, broken input, and
 //! comparisons with the tools of the platform where they are there. One program, so that it is linked once.
 
+mod asm;
 mod bad_input;
 mod binaries;
 mod bisect;

@@ -1,6 +1,7 @@
 //! Comparisons with the platform's own tools, in the folder that `ORIOLE_ORACLE` names: they read our cubins and see in
 //! them what we see, and we read theirs, run them and find no hazard. They are ignored unless asked for.
 
+use crate::asm::replaced_by_itself;
 use crate::support::{compile, data, files, finish, oriole, read_cubin, round_trip, say, scratch, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -241,6 +242,10 @@ fn their_cubins_round_trip_run_and_have_no_hazard() {
         }
         let (count, failures) = round_trip(&cubin, folder.path());
         words += count;
+        let bytes = std::fs::read(&cubin).expect("a cubin");
+        if replaced_by_itself(&bytes) != Ok(bytes) {
+            wrong.push(format!("{name}: its own code in the place of its code makes another file"));
+        }
         wrong.extend(failures.iter().map(|failure| format!("{name}: {failure}")));
         assert!(!read_cubin(&cubin).kernels.is_empty(), "{name}");
         let lint = oriole(&["lint", &text(&cubin)]);

@@ -5,6 +5,7 @@
 
 pub mod attribute;
 mod debug_frame;
+pub mod edit;
 mod elf;
 pub mod image;
 pub mod layout;

@@ -232,6 +232,15 @@ codes! {
     DamagedFile = "file::damaged", File, Error,
         "A part of the file cannot be read: it is cut off, a size in it is wrong, or its compressed bytes are broken or unpack to more than is allowed. Images before and after such a place are read. Compare the file with its original, for example with its checksum.";
 
+    AsmText = "asm::text", File, Error,
+        "A line of the text for `oriole asm` cannot be read: its opcode, a modifier or an operand is not known, no form of the chip takes it, a label or an address is not there or is there twice, or it stands before any function. The text is that of `oriole dis`: `oriole dis --labels` prints it with names in place of the addresses of branches. Nothing was written.";
+    AsmPlace = "asm::place", File, Error,
+        "The text cannot take the place of the code in the cubin: there is no such function, its frame is another one, or instructions have moved or are gone to which something leads by a number, such as a return address, a table of branches or a relocation. New instructions can always stand after the last old one, with a branch there and back. Nothing was written.";
+    AsmHazard = "asm::hazard", File, Error,
+        "The new code has an instruction that issues before a value that it reads is there, that overwrites a value which is still to be read, or that uses a register which the kernel does not have. The control after the `;` of each line decides that: `stall=` cycles until the next instruction, `write=` and `read=` the scoreboard that an instruction of variable latency releases, `wait=` the scoreboards that it waits for. The header of a function states its registers. Nothing was written; `--unchecked` writes it all the same.";
+    AsmStale = "asm::stale", File, Warning,
+        "A part of the cubin describes the old code: line tables and frames of code that has moved, or the form of the code from which tools make that for later chips. The code runs without them; debuggers and profilers show wrong places.";
+
     InternalError = "oriole::internal-error", Internal, Error,
         "The compiler contradicted itself. This is a bug in Oriole, not in the program; please report it with the PTX file. No output was written.";
     Hazard = "oriole::hazard", Internal, Error,

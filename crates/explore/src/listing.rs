@@ -6,7 +6,7 @@ use oriole_cubin::read::Kernel;
 use oriole_sass::{Instruction, InstructionWord, Style};
 
 /// How a word is written that no form takes, in listings and for the assembler.
-pub const RAW_WORD: &str = ".word 0x";
+pub use oriole_assemble::RAW_WORD;
 
 /// An instruction word of a kernel or function.
 #[derive(Clone, PartialEq, Debug)]

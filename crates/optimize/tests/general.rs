@@ -1626,6 +1626,34 @@ b5:
     );
 }
 
+/// Where only a part of the warp is, what reads a uniform register stays: the other lanes write the register, too.
+#[test]
+fn reads_of_uniform_registers_stay_with_their_lanes() {
+    check(
+        |function| assert!(sink::run(function)),
+        "
+kernel
+b0: -> b3 b1
+  r0 = S2R %(SR_TID.X) ; 0
+  u1 = LDCU c[0][0x210] ; 1
+  r2 = Copy u1 ; 2
+  p3, PT = ISETP.AND.LT r0, 0x5, PT ; 3
+  @p3 BRA b3 ; 4
+b1: -> b3 b2
+  u4 = REDUX.OR r0 ; 5
+  r5 = Copy u4 ; 6
+  p6, PT = ISETP.AND.LT r0, 0x9, PT ; 7
+  @p6 BRA b3 ; 8
+b2: -> b3
+  STS [r0], r5 mem(shared w) ; 9
+  STS [r0], r2 mem(shared w) ; 10
+b3:
+  EXIT ; 11
+",
+        expect![[r#""#]],
+    );
+}
+
 /// A value used only in the next iteration of a loop is computed before the branch: the latch has nothing else in it.
 #[test]
 fn computations_for_the_next_round_stay_before_the_branch() {

@@ -23,7 +23,7 @@ const LAYERS: &[&[&str]] = &[
     &["syntax", "sass", "machine-model", "shared-store"],
     &["ptx", "latency", "ori", "ptxas", "reduce"],
     &["hir", "cubin"],
-    &["lower", "legalize", "optimize", "schedule", "regalloc", "isel", "interp", "simulate"],
+    &["lower", "legalize", "optimize", "schedule", "regalloc", "isel", "interp", "simulate", "assemble"],
     &["emit", "timing", "verify"],
     &["pipeline", "profile", "checks"],
     &["link"],

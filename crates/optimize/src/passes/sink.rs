@@ -4,15 +4,16 @@
 //! often there, and its results take no registers on other paths. Long-latency instructions stay early, except for
 //! constants that are used only after a loop: they would take registers throughout it. Adds and other cheap
 //! arithmetic sink only where that lengthens the live ranges of no more registers than it shortens. A value used only
-//! in the next iteration of a loop stays before the branch.
+//! in the next iteration of a loop stays before the branch. What reads a uniform register stays where only a part of the
+//! warp is: the other lanes write that register on their way, before the two parts meet.
 //!
 //! Rematerialization for register pressure is phase 97's.
 
 use crate::analyses::value_facts::is_plain_constant_load;
 use oriole_options::Optimization;
 use oriole_ori::{
-    Allowance, Block, BlockId, Cfg, Dominators, File, FormChange, Function, Instruction, Liveness, Loops,
-    Opcode, Outcome, Pass, Pseudo, Value, effects,
+    Allowance, Block, BlockId, Cfg, Divergence, Dominators, File, FormChange, Function, Instruction,
+    Liveness, Loops, Opcode, Outcome, Pass, Pseudo, Value, effects,
 };
 use oriole_sass::Op;
 use oriole_sass::info::Unit;
@@ -45,7 +46,8 @@ fn run_within(function: &mut Function, allowance: Option<&Allowance>) -> bool {
         back && block.instructions.is_empty()
     };
     let back_edges = function.blocks.iter_enumerated().map(goes_back).collect();
-    let graph = Graph { cfg, dominators, loops, back_edges };
+    let divergence = reads_uniform(function).then(|| Divergence::new(function, &graph));
+    let graph = Graph { cfg, dominators, loops, back_edges, divergence };
     if !finds_any(function, &graph) {
         return false;
     }
@@ -58,7 +60,7 @@ fn run_within(function: &mut Function, allowance: Option<&Allowance>) -> bool {
         let mut going: Vec<(usize, BlockId)> = Vec::new();
         for (index, instruction) in function.block(id).instructions.iter().enumerate().rev() {
             let place = graph
-                .place_of(id, instruction, &uses)
+                .place_of((id, function), instruction, &uses)
                 .filter(|&place| pays(instruction, &liveness, place) && Allowance::allows(allowance));
             instruction.for_each_use(|value| uses.add(value, place.unwrap_or(id), &graph));
             going.extend(place.map(|place| (index, place)));
@@ -90,11 +92,23 @@ fn finds_any(function: &Function, graph: &Graph<'_>) -> bool {
     let mut uses = Uses::of_phis(function, graph);
     graph.cfg.order().iter().rev().any(|&id| {
         function.block(id).instructions.iter().rev().any(|instruction| {
-            let found = graph.place_of(id, instruction, &uses).is_some();
+            let found = graph.place_of((id, function), instruction, &uses).is_some();
             instruction.for_each_use(|value| uses.add(value, id, graph));
             found
         })
     })
+}
+
+/// True if an instruction that may go down reads a uniform register.
+fn reads_uniform(function: &Function) -> bool {
+    let mut instructions = function.blocks.iter().flat_map(|block| &block.instructions);
+    instructions.any(|one| reads_uniform_register(function, one) && reach(one) != Reach::Nowhere)
+}
+
+fn reads_uniform_register(function: &Function, instruction: &Instruction) -> bool {
+    let mut reads = false;
+    instruction.for_each_use(|value| reads |= matches!(function.file(value), File::UR | File::UP));
+    reads
 }
 
 /// How far a computation may sink.
@@ -154,6 +168,8 @@ struct Graph<'a> {
     loops: &'a Loops,
     /// Blocks that only lead back to the start of a loop. Code there would add a second branch to the loop.
     back_edges: TiVec<BlockId, bool>,
+    /// Where the whole warp is; only where an instruction that may go down reads a uniform register.
+    divergence: Option<Divergence>,
 }
 
 impl Graph<'_> {
@@ -177,9 +193,18 @@ impl Graph<'_> {
     }
 
     /// The block below this one to which a computation sinks: it dominates the uses and is in the same loops.
-    fn place_of(&self, from: BlockId, instruction: &Instruction, uses: &Uses) -> Option<BlockId> {
+    fn place_of(
+        &self,
+        (from, function): (BlockId, &Function),
+        instruction: &Instruction,
+        uses: &Uses,
+    ) -> Option<BlockId> {
         let reach = reach(instruction);
         if reach == Reach::Nowhere {
+            return None;
+        }
+        let apart = self.divergence.as_ref().is_some_and(|known| !known.is_uniform_block(from));
+        if apart && reads_uniform_register(function, instruction) {
             return None;
         }
         let mut at = uses.of(instruction, self)?;

@@ -1,0 +1,3 @@
+//! Tests of listings: labels, places, errors.
+
+mod listing;
