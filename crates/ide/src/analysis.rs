@@ -89,12 +89,22 @@ impl Analysis {
         self.with(|snapshot| crate::hover::hover(snapshot, file, at))
     }
 
-    /// The declarations of the name at a position.
+    /// Whether other files may mean what the name at a position means.
+    pub fn is_shared(&self, file: FileId, at: u32) -> Cancellable<bool> {
+        self.with(|snapshot| crate::navigation::is_shared(snapshot, file, at))
+    }
+
+    /// The declaration of the name at a position in this file, also of a function that is defined later or elsewhere.
+    pub fn declaration(&self, file: FileId, at: u32) -> Cancellable<Vec<Target>> {
+        self.with(|snapshot| crate::navigation::declaration(snapshot, file, at))
+    }
+
+    /// The definition of the name at a position, in any file that shares it.
     pub fn definition(&self, file: FileId, at: u32) -> Cancellable<Vec<Target>> {
         self.with(|snapshot| crate::navigation::definition(snapshot, file, at))
     }
 
-    /// Every use of the name at a position, its declaration among them.
+    /// Every use of the name at a position, its declaration among them, in every file that shares it.
     pub fn references(&self, file: FileId, at: u32) -> Cancellable<Vec<Reference>> {
         self.with(|snapshot| crate::navigation::references(snapshot, file, at))
     }
@@ -109,15 +119,20 @@ impl Analysis {
     /// # Errors
     /// The outer one for cancellation, the inner one with the reason why there is nothing to rename.
     pub fn prepare_rename(&self, file: FileId, at: u32) -> Cancellable<Result<(Range, String), RenameError>> {
-        self.with(|snapshot| crate::navigation::prepare_rename(snapshot, file, at))
+        self.with(|snapshot| crate::renaming::prepare_rename(snapshot, file, at))
     }
 
-    /// Renames the name at a position.
+    /// Renames the name at a position, in every file that shares it.
     ///
     /// # Errors
     /// The outer one for cancellation, the inner one with the reason why it cannot be renamed.
-    pub fn rename(&self, file: FileId, at: u32, name: &str) -> Cancellable<Result<Vec<Edit>, RenameError>> {
-        self.with(|snapshot| crate::navigation::rename(snapshot, file, at, name))
+    pub fn rename(
+        &self,
+        file: FileId,
+        at: u32,
+        name: &str,
+    ) -> Cancellable<Result<Vec<(FileId, Edit)>, RenameError>> {
+        self.with(|snapshot| crate::renaming::rename(snapshot, file, at, name))
     }
 
     /// Completions at a position.

@@ -1,4 +1,4 @@
-//! Call hierarchy: callers and callees, read from the names of units.
+//! Call hierarchy: callers and callees, read from the names of units, through all files that share a function.
 
 use oriole_inputs::{Db, FunctionUnit};
 use oriole_queries::files;
@@ -6,6 +6,7 @@ use oriole_syntax::UnitKind;
 
 use crate::names::{Access, Meaning, names};
 use crate::navigation::named;
+use crate::shared_names::{self, Standing};
 use crate::snapshot::Snapshot;
 use crate::{FileId, Range};
 
@@ -57,13 +58,23 @@ fn of_unit(db: &dyn Db, file: FileId, unit: FunctionUnit<'_>) -> Option<CallItem
 pub(crate) fn item(snapshot: &Snapshot, file: FileId, at: u32) -> Option<CallItem> {
     let source = snapshot.ptx(file)?;
     let db = &snapshot.db;
-    let unit = match named(snapshot, file, at) {
+    match named(snapshot, file, at) {
         Some(named) if named.occurrence.meaning == Meaning::Module => {
-            files::definition(db, source, named.occurrence.name.clone())?
+            defined(snapshot, file, &named.occurrence.name)
         }
-        _ => crate::cursor::spot(db, source, at)?.unit,
-    };
-    of_unit(db, file, unit)
+        _ => of_unit(db, file, crate::cursor::spot(db, source, at)?.unit),
+    }
+}
+
+/// The function that a file means by a name: what defines it, here or in another file, or else the declaration.
+fn defined(snapshot: &Snapshot, file: FileId, name: &str) -> Option<CallItem> {
+    let db = &snapshot.db;
+    let of = |file: FileId, source| of_unit(db, file, files::definition(db, source, name.into())?);
+    let here = of(file, snapshot.ptx(file)?)?;
+    let Some(own) = shared_names::sharer(snapshot, file, name) else { return Some(here) };
+    let linked = shared_names::linked(snapshot, own, name);
+    let definer = linked.iter().find(|sharer| sharer.standing > Standing::Declares);
+    definer.and_then(|sharer| of(sharer.file, sharer.source)).or(Some(here))
 }
 
 /// The uses of a function in a unit: calls, and places that take its address.
@@ -82,19 +93,27 @@ fn uses(db: &dyn Db, unit: FunctionUnit<'_>, name: &str) -> Vec<Range> {
 pub(crate) fn incoming(snapshot: &Snapshot, file: FileId, name: &str) -> Vec<Call> {
     let Some(source) = snapshot.ptx(file) else { return Vec::new() };
     let db = &snapshot.db;
-    let units = files::split_file(db, source).iter().filter(|unit| unit.has_code(db));
-    units
-        .filter_map(|&unit| {
+    let mut all = Vec::new();
+    let mut add = |file: FileId, units: &[FunctionUnit<'_>]| {
+        for &unit in units.iter().filter(|unit| unit.has_code(db)) {
             let ranges = uses(db, unit, name);
-            (!ranges.is_empty()).then(|| Some(Call { item: of_unit(db, file, unit)?, ranges }))?
-        })
-        .collect()
+            if !ranges.is_empty() {
+                all.extend(of_unit(db, file, unit).map(|item| Call { item, ranges }));
+            }
+        }
+    };
+    match shared_names::sharer(snapshot, file, name) {
+        Some(own) => {
+            let linked = shared_names::linked(snapshot, own, name);
+            linked.iter().for_each(|sharer| add(sharer.file, sharer.units));
+        }
+        None => add(file, files::split_file(db, source)),
+    }
+    all
 }
 
 pub(crate) fn outgoing(snapshot: &Snapshot, file: FileId, name: &str) -> Vec<Call> {
-    let (Some(source), Some(unit)) = (snapshot.ptx(file), snapshot.code_unit(file, name)) else {
-        return Vec::new();
-    };
+    let Some(unit) = snapshot.code_unit(file, name) else { return Vec::new() };
     let db = &snapshot.db;
     let mut called: Vec<&str> = names(db, unit)
         .occurrences
@@ -107,7 +126,7 @@ pub(crate) fn outgoing(snapshot: &Snapshot, file: FileId, name: &str) -> Vec<Cal
     called
         .into_iter()
         .filter_map(|name| {
-            let item = of_unit(db, file, files::definition(db, source, name.into())?)?;
+            let item = defined(snapshot, file, name)?;
             Some(Call { item, ranges: uses(db, unit, name) })
         })
         .collect()

@@ -14,7 +14,7 @@ use oriole_syntax::{NumberValue, SyntaxKind, TokenRef, UnitKind, parse_number};
 
 use crate::cursor::{Spot, above, spot, token_range, trimmed};
 use crate::names::{Access, DeclarationKind, Meaning};
-use crate::navigation::{Named, named};
+use crate::navigation::{Named, Target, definitions_elsewhere, named};
 use crate::snapshot::{Located, Snapshot};
 use crate::{FileId, Range, documentation};
 use lines::lines;
@@ -26,6 +26,8 @@ pub struct Hover {
     pub range: Range,
     /// Markdown.
     pub text: String,
+    /// The definitions in other files of the name that it is about. Only the caller knows what these files are called.
+    pub definitions: Vec<Target>,
 }
 
 /// Largest unit, in bytes, that a hover compiles to show the code of an instruction.
@@ -45,15 +47,16 @@ pub(crate) fn hover(snapshot: &Snapshot, file: FileId, at: u32) -> Option<Hover>
         return None;
     }
     let range = found.as_ref().map(|found| found.range).or(place)?;
+    let definitions = found.as_ref().map_or_else(Vec::new, |found| found.definitions.clone());
     let parts: Vec<String> = found.map(|found| found.text).into_iter().chain(pages).collect();
-    Some(Hover { range, text: parts.join("\n\n---\n\n") })
+    Some(Hover { range, text: parts.join("\n\n---\n\n"), definitions })
 }
 
 fn subject(snapshot: &Snapshot, file: FileId, at: u32) -> Option<Hover> {
     if let Some(named) = named(snapshot, file, at) {
         let range = named.located.up(named.occurrence.range.shifted(named.spot.start))?;
         let text = name(snapshot, file, &named)?;
-        return Some(Hover { range, text });
+        return Some(Hover { range, text, definitions: definitions_elsewhere(snapshot, &named, file) });
     }
     let located = snapshot.locate(file, at)?;
     let db: &dyn Db = &snapshot.db;
@@ -65,13 +68,17 @@ fn subject(snapshot: &Snapshot, file: FileId, at: u32) -> Option<Hover> {
         let range = up(trimmed(node))?;
         let instruction = above(&path, SyntaxKind::INSTRUCTION).and_then(ast::Instruction::cast)?;
         let text = opcode(snapshot, file, located, &spot, &instruction)?;
-        return Some(Hover { range, text });
+        return Some(Hover { range, text, definitions: Vec::new() });
     }
     let text = match token.kind() {
         SyntaxKind::INT_NUMBER | SyntaxKind::FLOAT_NUMBER => number(token.text())?,
         SyntaxKind::NUMBERS => {
             let here = spot.number(&path)?;
-            return Some(Hover { range: up(here.span().into())?, text: number(here.text())? });
+            return Some(Hover {
+                range: up(here.span().into())?,
+                text: number(here.text())?,
+                definitions: Vec::new(),
+            });
         }
         SyntaxKind::DOTTED => {
             let (_, shape, meaning) = documentation::directive(token.text())?;
@@ -79,7 +86,7 @@ fn subject(snapshot: &Snapshot, file: FileId, at: u32) -> Option<Hover> {
         }
         _ => return None,
     };
-    Some(Hover { range: up(token_range(token))?, text })
+    Some(Hover { range: up(token_range(token))?, text, definitions: Vec::new() })
 }
 
 // ---- names

@@ -1,14 +1,14 @@
-//! Definitions, references, highlights and renaming, all read from the names of units.
+//! Definitions, declarations, references and highlights, all read from the names of units; names that files share through all
+//! files of the workspace.
 
-use oriole_inputs::{Db, SourceFile};
-use oriole_ptx::SpecialRegister;
+use oriole_inputs::{Db, FunctionUnit, SourceFile};
 use oriole_queries::files;
-use oriole_syntax::SyntaxKind;
 
 use crate::cursor::{Spot, spot};
 use crate::names::{Access, DeclarationKind, Meaning, Names, Occurrence, names, names_like};
+use crate::shared_names::{self, Sharer, Standing, declarations_in};
 use crate::snapshot::{Located, Snapshot};
-use crate::{Edit, FileId, Range};
+use crate::{FileId, Range};
 
 /// The declaration of a name.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,40 +33,6 @@ pub struct Reference {
     /// The kind of use.
     pub access: Access,
 }
-
-/// The reason why a name cannot be renamed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum RenameError {
-    /// There is no name, or it is one of the language.
-    NoName,
-    /// The text is not a name.
-    BadName(String),
-    /// The name is in use where this one is used.
-    Taken(String),
-    /// It is one of a range of registers; the new name must be free of it.
-    Range(String),
-    /// It is an operand of the statement that inline PTX is in.
-    Foreign,
-}
-
-impl std::fmt::Display for RenameError {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            RenameError::NoName => out.write_str("there is nothing to rename here"),
-            RenameError::BadName(name) => write!(out, "`{name}` is not a name of PTX"),
-            RenameError::Taken(name) => write!(out, "`{name}` already means something where this is used"),
-            RenameError::Range(name) => {
-                write!(
-                    out,
-                    "`{name}` is one of a range of registers; declare it by itself to rename it alone"
-                )
-            }
-            RenameError::Foreign => out.write_str("this name belongs to the statement round the inline PTX"),
-        }
-    }
-}
-
-impl std::error::Error for RenameError {}
 
 /// The name at a position.
 pub(crate) struct Named<'a> {
@@ -96,8 +62,79 @@ fn named_at<'a>(db: &'a dyn Db, located: Located<'a>, spot: Spot<'a>) -> Option<
     Some(Named { located, spot, names, occurrence })
 }
 
+/// The files that mean the same by a name of the module as the file it is in, that one first; `None` for a name of the file
+/// alone.
+pub(crate) fn sharers<'a>(
+    snapshot: &'a Snapshot,
+    named: &Named<'_>,
+    file: FileId,
+) -> Option<Vec<Sharer<'a>>> {
+    if named.occurrence.meaning != Meaning::Module || named.located.snippet.is_some() {
+        return None;
+    }
+    let name = &named.occurrence.name;
+    let own = shared_names::sharer(snapshot, file, name)?;
+    Some(shared_names::linked(snapshot, own, name))
+}
+
+/// Whether other files may mean what the name at a position means.
+pub(crate) fn is_shared(snapshot: &Snapshot, file: FileId, at: u32) -> bool {
+    let Some(named) = named(snapshot, file, at) else { return false };
+    named.occurrence.meaning == Meaning::Module
+        && named.located.snippet.is_none()
+        && shared_names::sharer(snapshot, file, &named.occurrence.name).is_some()
+}
+
 pub(crate) fn definition(snapshot: &Snapshot, file: FileId, at: u32) -> Vec<Target> {
     let Some(named) = named(snapshot, file, at) else { return Vec::new() };
+    let others = definitions_elsewhere(snapshot, &named, file);
+    if others.is_empty() { own_declaration(snapshot, &named, file) } else { others }
+}
+
+/// The definitions in other files of a name that this file only declares.
+pub(crate) fn definitions_elsewhere(snapshot: &Snapshot, named: &Named<'_>, file: FileId) -> Vec<Target> {
+    let Some(sharers) = sharers(snapshot, named, file) else { return Vec::new() };
+    let Some(origin) = named.located.up(named.occurrence.range.shifted(named.spot.start)) else {
+        return Vec::new();
+    };
+    if sharers[0].standing > Standing::Declares {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for sharer in sharers.iter().filter(|sharer| sharer.standing > Standing::Declares) {
+        let places = shared_names::places(&snapshot.db, sharer, &named.occurrence.name);
+        let target = |(range, full)| Target { file: sharer.file, range, full, origin };
+        found.extend(places.into_iter().map(target));
+    }
+    found
+}
+
+/// The declarations of a name in its own file: those without a definition, or else the definition.
+pub(crate) fn declaration(snapshot: &Snapshot, file: FileId, at: u32) -> Vec<Target> {
+    let Some(named) = named(snapshot, file, at) else { return Vec::new() };
+    let (located, name) = (named.located, &named.occurrence.name);
+    if named.occurrence.meaning == Meaning::Module
+        && let Some(origin) = located.up(named.occurrence.range.shifted(named.spot.start))
+    {
+        let db = &snapshot.db;
+        let defined = files::definition(db, located.source, name.clone());
+        let units = files::split_file(db, located.source).iter();
+        let mut found = Vec::new();
+        for &unit in units.filter(|&&unit| Some(unit) != defined) {
+            for (range, full) in declarations_in(db, unit, name) {
+                let up = located.up(range).map(|range| (range, located.up(full).unwrap_or(range)));
+                found.extend(up.map(|(range, full)| Target { file, range, full, origin }));
+            }
+        }
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    own_declaration(snapshot, &named, file)
+}
+
+/// The declaration of a name in its own file: the definition, or else the first declaration.
+fn own_declaration(snapshot: &Snapshot, named: &Named<'_>, file: FileId) -> Vec<Target> {
     let (located, start) = (named.located, named.spot.start);
     let Some(origin) = located.up(named.occurrence.range.shifted(start)) else { return Vec::new() };
     let target = |range: Range, full: Range| {
@@ -117,33 +154,32 @@ pub(crate) fn definition(snapshot: &Snapshot, file: FileId, at: u32) -> Vec<Targ
 
 /// The declarations of a name in the module: the definition, or else the first declaration.
 fn declarations(db: &dyn Db, source: SourceFile, name: &str) -> Vec<(Range, Range)> {
-    let Some(unit) = files::definition(db, source, name.into()) else { return Vec::new() };
-    let start = unit.start(db);
-    let declares = |found: &&Occurrence| {
-        found.meaning == Meaning::Module && found.access == Access::Declare && &*found.name == name
-    };
-    let all = names(db, unit).occurrences.iter().filter(declares);
-    all.map(|found| (found.range.shifted(start), found.statement.shifted(start))).collect()
+    let unit = files::definition(db, source, name.into());
+    unit.map_or_else(Vec::new, |unit| declarations_in(db, unit, name))
 }
 
 pub(crate) fn references(snapshot: &Snapshot, file: FileId, at: u32) -> Vec<Reference> {
     let Some(named) = named(snapshot, file, at) else { return Vec::new() };
-    match named.occurrence.meaning {
-        Meaning::Local(_) | Meaning::Special => in_unit(&named, file),
-        Meaning::Module => {
-            let db = &snapshot.db;
-            let mut all = Vec::new();
-            for &unit in files::split_file(db, named.located.source) {
-                let start = unit.start(db);
-                for found in names(db, unit).same(&named.occurrence) {
-                    if let Some(range) = named.located.up(found.range.shifted(start)) {
-                        all.push(Reference { file, range, access: found.access });
-                    }
+    if named.occurrence.meaning != Meaning::Module {
+        return in_unit(&named, file);
+    }
+    let db = &snapshot.db;
+    let mut all = Vec::new();
+    let mut add = |file: FileId, units: &[FunctionUnit<'_>]| {
+        for &unit in units {
+            let start = unit.start(db);
+            for found in names(db, unit).same(&named.occurrence) {
+                if let Some(range) = named.located.up(found.range.shifted(start)) {
+                    all.push(Reference { file, range, access: found.access });
                 }
             }
-            all
         }
+    };
+    match sharers(snapshot, &named, file) {
+        Some(sharers) => sharers.iter().for_each(|sharer| add(sharer.file, sharer.units)),
+        None => add(file, files::split_file(db, named.located.source)),
     }
+    all
 }
 
 fn in_unit(named: &Named<'_>, file: FileId) -> Vec<Reference> {
@@ -170,111 +206,4 @@ fn in_unit(named: &Named<'_>, file: FileId) -> Vec<Reference> {
 
 pub(crate) fn highlights(snapshot: &Snapshot, file: FileId, at: u32) -> Vec<Reference> {
     named(snapshot, file, at).map_or_else(Vec::new, |named| in_unit(&named, file))
-}
-
-/// Whether a text is a name of PTX.
-fn is_name(text: &str) -> bool {
-    let mut errors = Vec::new();
-    let tokens = oriole_syntax::tokenize(text, &mut errors);
-    errors.is_empty() && tokens.len() == 2 && tokens[0].kind == SyntaxKind::IDENT
-}
-
-pub(crate) fn prepare_rename(
-    snapshot: &Snapshot,
-    file: FileId,
-    at: u32,
-) -> Result<(Range, String), RenameError> {
-    let named = named(snapshot, file, at).ok_or(RenameError::NoName)?;
-    if named.occurrence.meaning == Meaning::Special {
-        return Err(RenameError::NoName);
-    }
-    let name = named.occurrence.name.to_string();
-    if named.located.snippet.is_some() {
-        let declared = named.names.declaration(&named.occurrence);
-        let visible = |range: Range| named.located.up(range.shifted(named.spot.start)).is_some();
-        if !declared.is_some_and(|declared| visible(declared.range)) {
-            return Err(RenameError::Foreign);
-        }
-    }
-    let range = named.located.up(named.occurrence.range.shifted(named.spot.start));
-    Ok((range.ok_or(RenameError::Foreign)?, name))
-}
-
-pub(crate) fn rename(
-    snapshot: &Snapshot,
-    file: FileId,
-    at: u32,
-    new: &str,
-) -> Result<Vec<Edit>, RenameError> {
-    prepare_rename(snapshot, file, at)?;
-    let named = named(snapshot, file, at).ok_or(RenameError::NoName)?;
-    if !is_name(new) || SpecialRegister::from_name(new).is_some() {
-        return Err(RenameError::BadName(new.to_owned()));
-    }
-    if *new == *named.occurrence.name {
-        return Ok(Vec::new());
-    }
-    if let Some(declaration) = named.names.declaration(&named.occurrence)
-        && let DeclarationKind::Registers(_) = declaration.kind
-    {
-        return rename_range(&named, names(&snapshot.db, named.spot.unit), &declaration.name, new);
-    }
-    let db = &snapshot.db;
-    let module = named.occurrence.meaning == Meaning::Module;
-    let taken = module && files::definition(db, named.located.source, new.into()).is_some();
-    let in_the_way = |found: &Names| {
-        let meant = found.occurrences.iter().any(|found| *found.name == *new);
-        let declared = found.declarations.iter().any(|found| match found.kind {
-            DeclarationKind::Registers(count) => member(new, &found.name).is_some_and(|at| at < count),
-            _ => *found.name == *new,
-        });
-        meant || declared
-    };
-    let mut edits = Vec::new();
-    let units = files::split_file(db, named.located.source);
-    for &unit in units.iter().filter(|&&unit| module || unit == named.spot.unit) {
-        let names = names(db, unit);
-        let mut same = names.same(&named.occurrence).peekable();
-        if same.peek().is_some() && (taken || in_the_way(names)) {
-            return Err(RenameError::Taken(new.to_owned()));
-        }
-        for found in same {
-            let edit = Edit::new(found.range.shifted(unit.start(db)), new);
-            edits.push(named.located.up_edit(edit).ok_or(RenameError::Foreign)?);
-        }
-    }
-    Ok(edits)
-}
-
-/// The index of a register of a range, by its name.
-fn member(name: &str, prefix: &str) -> Option<u64> {
-    let number = name.strip_prefix(prefix)?;
-    let plain = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    (plain && (number.len() == 1 || !number.starts_with('0'))).then(|| number.parse().ok())?
-}
-
-/// Renaming one of a range, or its declaration, renames the range: `%r3` to `%x3` makes `%r<9>` to `%x<9>`.
-fn rename_range(named: &Named<'_>, all: &Names, prefix: &str, new: &str) -> Result<Vec<Edit>, RenameError> {
-    let own = &*named.occurrence.name;
-    let new_prefix = match own.strip_prefix(prefix) {
-        Some("") => new,
-        Some(number) => new.strip_suffix(number).ok_or_else(|| RenameError::Range(own.to_owned()))?,
-        None => return Err(RenameError::NoName),
-    };
-    if !is_name(new_prefix) {
-        return Err(RenameError::BadName(new.to_owned()));
-    }
-    let other = |found: &Occurrence| found.meaning != named.occurrence.meaning;
-    if all.occurrences.iter().any(|found| {
-        other(found) && (*found.name == *new_prefix || member(&found.name, new_prefix).is_some())
-    }) {
-        return Err(RenameError::Taken(new_prefix.to_owned()));
-    }
-    let mut edits = Vec::new();
-    for found in all.occurrences.iter().filter(|found| !other(found)) {
-        let Some(tail) = found.name.strip_prefix(prefix) else { continue };
-        let edit = Edit::new(found.range.shifted(named.spot.start), format!("{new_prefix}{tail}"));
-        edits.push(named.located.up_edit(edit).ok_or(RenameError::Foreign)?);
-    }
-    Ok(edits)
 }

@@ -249,6 +249,7 @@ fn check_rename(fixture: crate::support::Fixture, name: &str, expected: Expect) 
     let out = match fixture.analysis().rename(fixture.file, fixture.at, name).unwrap() {
         Err(error) => error.to_string(),
         Ok(edits) => {
+            let edits: Vec<Edit> = edits.into_iter().map(|(_, edit)| edit).collect();
             let text = Edit::apply(&fixture.text, &edits);
             let changed = text.lines().zip(fixture.text.lines()).filter(|(new, old)| new != old);
             changed.map(|(new, _)| format!("{}\n", new.trim_start())).collect()

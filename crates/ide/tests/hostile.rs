@@ -67,7 +67,7 @@ fn ask_everything(language: Language, text: &str, places: usize, compile: bool) 
         references.iter().for_each(|found| good(text, found.range, "reference"));
         assert!(analysis.highlights(file, at).unwrap().iter().all(|found| references.contains(found)));
         if let Ok(edits) = analysis.rename(file, at, "fresh_name_0").unwrap() {
-            edits.iter().for_each(|edit| good(text, edit.range, "rename"));
+            edits.iter().for_each(|(_, edit)| good(text, edit.range, "rename"));
         }
         analysis
             .completions(file, at)

@@ -5,13 +5,15 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use gen_lsp_types as lsp;
 use lsp_server::{ErrorCode, Request, ResponseError};
 use serde_json::json;
 
 use crate::hosts::{Core, Pending, Revisions};
 use crate::lock::locked;
-use crate::outcome::{Failure, error, failure};
-use crate::requests::{Cost, Row};
+use crate::outcome::{Failure, error, failure, parse};
+use crate::requests::{Beyond, Cost, Row};
+use crate::workspace_files;
 
 /// The error of a request that was cancelled because the text changed, and that the client may send again.
 const SERVER_CANCELLED: i32 = -32802;
@@ -25,6 +27,7 @@ pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
 
 /// Runs a request on a worker.
 pub(crate) fn run(core: &Core, request: Request, row: Row, pending: &Pending, asked: Revisions) {
+    let asked = reach(core, &request, row, asked);
     if row.cost == Cost::Looks {
         let again = request.clone();
         if run_once(core, request, Row { cost: Cost::Reads, ..row }, pending, asked, true) {
@@ -34,6 +37,25 @@ pub(crate) fn run(core: &Core, request: Request, row: Row, pending: &Pending, as
         return;
     }
     run_once(core, request, row, pending, asked, false);
+}
+
+/// Brings the files of the workspace into the hosts if the answer depends on them: the revisions to ask then.
+fn reach(core: &Core, request: &Request, row: Row, asked: Revisions) -> Revisions {
+    if row.beyond == Beyond::Document || core.files.are_current() {
+        return asked;
+    }
+    let shared = || -> Result<bool, Failure> {
+        let place: lsp::TextDocumentPositionParams = parse(request.params.clone())?;
+        let snapshot = core.snapshot();
+        let (file, _, at) = snapshot.at(&place)?;
+        Ok(snapshot.analysis.is_shared(file, at)?)
+    };
+    // The answer to the request reports the failure.
+    if row.beyond == Beyond::Workspace || shared().unwrap_or(false) {
+        workspace_files::follow(core);
+        return Revisions { revision: core.now().revision, ..asked };
+    }
+    asked
 }
 
 /// Runs a request on a snapshot. False if there is no answer, since missing code would have added to it and `complete`
@@ -123,7 +145,7 @@ mod tests {
         super::run(
             &core,
             request,
-            Row { method: "test", run, cost: Cost::Reads },
+            Row { method: "test", run, cost: Cost::Reads, beyond: Beyond::Document },
             &pending,
             Revisions { revision: 0, texts: u64::from(outdated) },
         );

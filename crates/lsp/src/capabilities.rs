@@ -27,6 +27,7 @@ pub(crate) fn server(client: &Client) -> Value {
         "hoverProvider": true,
         "completionProvider": { "triggerCharacters": [".", "%", "[", " ", "@"] },
         "signatureHelpProvider": { "triggerCharacters": [" ", ","], "retriggerCharacters": [","] },
+        "declarationProvider": true,
         "definitionProvider": true,
         "referencesProvider": true,
         "documentHighlightProvider": true,

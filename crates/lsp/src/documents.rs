@@ -22,7 +22,7 @@ use crate::pool::Pool;
 use crate::snapshot::Document;
 use crate::virtual_documents::SCHEME;
 use crate::workspace::{Scope, Stream};
-use crate::{extensions, sass_map, uri};
+use crate::{extensions, sass_map, uri, workspace_files};
 
 /// Idle time before code is compiled in the background.
 const REST: Duration = Duration::from_millis(300);
@@ -134,6 +134,9 @@ impl Documents {
             let mut state = locked(&self.core.state);
             let state = &mut *state;
             let settings = settings_of(&mut self.settings, state, &ruling.root, ruling.settings);
+            if let Some(path) = &path {
+                workspace_files::remove(state, path);
+            }
             if let Some(known) = state.documents.get(&address).map(|known| known.file) {
                 state.apply(move |host| host.close(known));
             }
@@ -258,6 +261,10 @@ impl Documents {
             self.core.commit(&mut state);
             self.core.shared.forget(document.file);
             self.core.shared.followed.forget(uri);
+        }
+        // From now on its text is that of the file, if it is one of the workspace.
+        if let Some(path) = uri::to_path(uri) {
+            self.core.files.forget(path);
         }
         self.wake(Scope::Files);
         self.dirty.remove(uri);

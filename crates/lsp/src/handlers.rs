@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::convert::{self, markdown};
 use crate::outcome::{Answer, Failure, answer};
 use crate::snapshot::Snapshot;
-use crate::uri;
 use crate::virtual_documents::{self, Document};
+use crate::{navigation, uri};
 
 pub(crate) fn hover(snapshot: Snapshot, parameters: lsp::HoverParams) -> Answer {
     let place = parameters.text_document_position_params;
@@ -17,76 +17,18 @@ pub(crate) fn hover(snapshot: Snapshot, parameters: lsp::HoverParams) -> Answer 
         return cubin_hover(&snapshot, &uri, place.position.line);
     }
     let (file, text, at) = snapshot.at(&place)?;
-    let found = snapshot.analysis.hover(file, at)?;
-    answer(found.map(|hover| lsp::Hover {
-        contents: markdown(hover.text).into(),
+    let Some(hover) = snapshot.analysis.hover(file, at)? else { return Ok(Value::Null) };
+    let elsewhere = navigation::defined_in(&snapshot, &hover.definitions)?;
+    answer(lsp::Hover {
+        contents: markdown(format!("{}{elsewhere}", hover.text)).into(),
         range: Some(text.range(hover.range)),
-    }))
+    })
 }
 
 fn cubin_hover(snapshot: &Snapshot, uri: &str, line: u32) -> Answer {
     let found = virtual_documents::cubin(uri, &*snapshot.environment)?;
     let hover = found.lines.into_iter().nth(line as usize).and_then(|line| line.hover);
     answer(hover.map(|text| lsp::Hover { contents: markdown(text).into(), range: None }))
-}
-
-pub(crate) fn definition(snapshot: Snapshot, place: lsp::TextDocumentPositionParams) -> Answer {
-    let (file, text, at) = snapshot.at(&place)?;
-    let found = snapshot.analysis.definition(file, at)?;
-    let links: Vec<lsp::LocationLink> = found
-        .into_iter()
-        .map(|target| lsp::LocationLink {
-            origin_selection_range: Some(text.range(target.origin)),
-            target_uri: place.text_document.uri.clone(),
-            target_range: text.range(target.full),
-            target_selection_range: text.range(target.range),
-        })
-        .collect();
-    answer(links)
-}
-
-pub(crate) fn references(snapshot: Snapshot, parameters: Value) -> Answer {
-    let declared = parameters["context"]["includeDeclaration"].as_bool().unwrap_or(true);
-    let place: lsp::TextDocumentPositionParams = crate::outcome::parse(parameters)?;
-    let (file, text, at) = snapshot.at(&place)?;
-    let found = snapshot.analysis.references(file, at)?;
-    drop(snapshot);
-    let locations: Vec<lsp::Location> = found
-        .into_iter()
-        .filter(|found| declared || found.access != oriole_ide::Access::Declare)
-        .map(|found| lsp::Location { uri: place.text_document.uri.clone(), range: text.range(found.range) })
-        .collect();
-    answer(locations)
-}
-
-pub(crate) fn highlights(snapshot: Snapshot, place: lsp::TextDocumentPositionParams) -> Answer {
-    let (file, text, at) = snapshot.at(&place)?;
-    let found = snapshot.analysis.highlights(file, at)?;
-    let highlights: Vec<lsp::DocumentHighlight> = found
-        .into_iter()
-        .map(|found| lsp::DocumentHighlight {
-            range: text.range(found.range),
-            kind: Some(convert::highlight_kind(found.access)),
-        })
-        .collect();
-    answer(highlights)
-}
-
-pub(crate) fn prepare_rename(snapshot: Snapshot, place: lsp::TextDocumentPositionParams) -> Answer {
-    let (file, text, at) = snapshot.at(&place)?;
-    match snapshot.analysis.prepare_rename(file, at)? {
-        Ok((range, name)) => Ok(json!({ "range": text.range(range), "placeholder": name })),
-        Err(error) => Err(Failure::Failed(error.to_string())),
-    }
-}
-
-pub(crate) fn rename(snapshot: Snapshot, parameters: lsp::RenameParams) -> Answer {
-    let place = parameters.text_document_position_params;
-    let (file, text, at) = snapshot.at(&place)?;
-    match snapshot.analysis.rename(file, at, &parameters.new_name)? {
-        Ok(edits) => Ok(workspace_edit(&place.text_document.uri.0, &text, &edits)),
-        Err(error) => Err(Failure::Failed(error.to_string())),
-    }
 }
 
 fn workspace_edit(uri: &str, text: &convert::Text, edits: &[Edit]) -> Value {
@@ -136,21 +78,6 @@ pub(crate) fn document_symbols(snapshot: Snapshot, parameters: OfDocument) -> An
     let symbols: Vec<lsp::DocumentSymbol> =
         found.into_iter().map(|symbol| convert::symbol(&text, symbol)).collect();
     answer(symbols)
-}
-
-pub(crate) fn workspace_symbols(snapshot: Snapshot, parameters: lsp::WorkspaceSymbolParams) -> Answer {
-    let mut symbols = Vec::new();
-    for (file, symbol) in snapshot.analysis.workspace_symbols(&parameters.query)? {
-        let (Some(uri), Ok(text)) = (snapshot.uri(file), snapshot.text(file)) else { continue };
-        // The protocol has no other place for the source name of a symbol.
-        symbols.push(json!({
-            "name": symbol.name,
-            "kind": convert::symbol_kind(symbol.kind),
-            "containerName": symbol.detail,
-            "location": { "uri": uri, "range": text.range(symbol.range) }
-        }));
-    }
-    Ok(Value::Array(symbols))
 }
 
 pub(crate) fn code_actions(snapshot: Snapshot, parameters: lsp::CodeActionParams) -> Answer {
@@ -277,47 +204,6 @@ pub(crate) fn range_formatting(snapshot: Snapshot, parameters: Formatting) -> An
     let range = parameters.range.map(|range| text.bytes(range));
     let edits = snapshot.analysis.format(file, range, parameters.options.style())?;
     answer(text.edits(&edits))
-}
-
-pub(crate) fn prepare_call_hierarchy(snapshot: Snapshot, place: lsp::TextDocumentPositionParams) -> Answer {
-    let (file, text, at) = snapshot.at(&place)?;
-    let found = snapshot.analysis.call_item(file, at)?;
-    let uri = &place.text_document.uri.0;
-    answer(found.map(|item| vec![convert::call_item(&text, uri, &item)]))
-}
-
-pub(crate) fn incoming_calls(
-    snapshot: Snapshot,
-    parameters: lsp::CallHierarchyIncomingCallsParams,
-) -> Answer {
-    let uri = &parameters.item.uri.0;
-    let (file, text) = snapshot.open(uri)?;
-    let calls = snapshot.analysis.incoming_calls(file, &parameters.item.name)?;
-    let calls: Vec<lsp::CallHierarchyIncomingCall> = calls
-        .iter()
-        .map(|call| lsp::CallHierarchyIncomingCall {
-            from: convert::call_item(&text, uri, &call.item),
-            from_ranges: call.ranges.iter().map(|&range| text.range(range)).collect(),
-        })
-        .collect();
-    answer(calls)
-}
-
-pub(crate) fn outgoing_calls(
-    snapshot: Snapshot,
-    parameters: lsp::CallHierarchyOutgoingCallsParams,
-) -> Answer {
-    let uri = &parameters.item.uri.0;
-    let (file, text) = snapshot.open(uri)?;
-    let calls = snapshot.analysis.outgoing_calls(file, &parameters.item.name)?;
-    let calls: Vec<lsp::CallHierarchyOutgoingCall> = calls
-        .iter()
-        .map(|call| lsp::CallHierarchyOutgoingCall {
-            to: convert::call_item(&text, uri, &call.item),
-            from_ranges: call.ranges.iter().map(|&range| text.range(range)).collect(),
-        })
-        .collect();
-    answer(calls)
 }
 
 pub(crate) fn document_links(snapshot: Snapshot, parameters: OfDocument) -> Answer {

@@ -21,6 +21,7 @@ use crate::lock::locked;
 use crate::shared::Shared;
 use crate::snapshot::{Document, Snapshot};
 use crate::virtual_documents;
+use crate::workspace_files::{Files, WorkspaceFiles};
 
 /// A request that has no answer yet.
 #[derive(Default)]
@@ -56,6 +57,7 @@ type Act = Box<dyn FnOnce(&mut AnalysisHost) + Send>;
 pub(crate) struct Order {
     acts: Vec<Act>,
     documents: Arc<BTreeMap<String, Document>>,
+    files: Arc<Files>,
     revision: u64,
     texts: u64,
 }
@@ -64,6 +66,8 @@ pub(crate) struct Order {
 pub(crate) struct HostState {
     pub host: AnalysisHost,
     pub documents: Arc<BTreeMap<String, Document>>,
+    /// Files of the workspace that are not open.
+    pub files: Arc<Files>,
     /// Counts changes of texts and settings.
     pub revision: u64,
     /// Counts changes of texts alone: a request whose text is unchanged is not outdated.
@@ -74,7 +78,14 @@ pub(crate) struct HostState {
 
 impl HostState {
     fn new(host: AnalysisHost) -> HostState {
-        HostState { host, documents: Arc::default(), revision: 0, texts: 0, acts: Vec::new() }
+        HostState {
+            host,
+            documents: Arc::default(),
+            files: Arc::default(),
+            revision: 0,
+            texts: 0,
+            acts: Vec::new(),
+        }
     }
 
     /// Applies an operation to the host, and queues it for the workshop.
@@ -113,6 +124,8 @@ pub(crate) struct Core {
     pub requests: Mutex<i32>,
     /// Folders of the workspace.
     pub folders: Mutex<Vec<PathBuf>>,
+    /// The state of their files in the hosts.
+    pub files: WorkspaceFiles,
 }
 
 impl Core {
@@ -137,6 +150,7 @@ impl Core {
             shown: Mutex::default(),
             requests: Mutex::new(0),
             folders: Mutex::default(),
+            files: WorkspaceFiles::default(),
         };
         (core, receiver)
     }
@@ -145,6 +159,7 @@ impl Core {
         Snapshot {
             analysis: state.host.analysis(),
             documents: state.documents.clone(),
+            files: state.files.clone(),
             client: self.client,
             environment: self.environment.clone(),
             shared: self.shared.clone(),
@@ -183,8 +198,9 @@ impl Core {
     pub fn commit_settings(&self, state: &mut HostState) {
         state.revision += 1;
         let (acts, documents) = (std::mem::take(&mut state.acts), state.documents.clone());
+        let files = state.files.clone();
         let (revision, texts) = (state.revision, state.texts);
-        let _ = self.orders.send(Some(Order { acts, documents, revision, texts }));
+        let _ = self.orders.send(Some(Order { acts, documents, files, revision, texts }));
     }
 
     /// The workshop: follows until it gets the end message.
@@ -195,7 +211,7 @@ impl Core {
                 act(&mut state.host);
             }
             (state.documents, state.revision) = (order.documents, order.revision);
-            state.texts = order.texts;
+            (state.texts, state.files) = (order.texts, order.files);
             drop(state);
             self.reached.notify_all();
         }

@@ -30,6 +30,7 @@ mod handlers;
 mod hosts;
 mod lock;
 mod memory;
+mod navigation;
 mod outcome;
 mod pool;
 mod reports;
@@ -45,6 +46,7 @@ mod values;
 mod virtual_documents;
 mod waits;
 mod workspace;
+mod workspace_files;
 
 pub use config::{Config, DirectoryConfig, HintConfig, schema};
 pub use environment::{Environment, Nothing, Ptxas, PtxasError};

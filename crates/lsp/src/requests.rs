@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::outcome::{Answer, parse};
 use crate::snapshot::Snapshot;
-use crate::{commands, comparison, diagnostics, extensions, handlers};
+use crate::{commands, comparison, diagnostics, extensions, handlers, navigation};
 
 /// Runs a handler over its parameters.
 fn on<P: DeserializeOwned>(
@@ -27,6 +27,31 @@ pub(crate) struct Row {
     pub run: Handler,
     /// Its cost, and so its thread.
     pub cost: Cost,
+    /// The files that its answer may depend on.
+    pub beyond: Beyond,
+}
+
+/// The files that an answer depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Beyond {
+    /// The document alone.
+    Document,
+    /// All files of the workspace if the name at the position is one that files share.
+    Name,
+    /// All files of the workspace.
+    Workspace,
+}
+
+impl Row {
+    /// The row of a request about a name that files may share.
+    const fn of_name(self) -> Row {
+        Row { beyond: Beyond::Name, ..self }
+    }
+
+    /// The row of a request about all files of the workspace.
+    const fn of_workspace(self) -> Row {
+        Row { beyond: Beyond::Workspace, ..self }
+    }
 }
 
 /// The cost of a request.
@@ -43,35 +68,36 @@ pub(crate) enum Cost {
 }
 
 const fn reads(method: &'static str, run: Handler) -> Row {
-    Row { method, run, cost: Cost::Reads }
+    Row { method, run, cost: Cost::Reads, beyond: Beyond::Document }
 }
 
 const fn looks(method: &'static str, run: Handler) -> Row {
-    Row { method, run, cost: Cost::Looks }
+    Row { method, run, cost: Cost::Looks, beyond: Beyond::Document }
 }
 
 const fn builds(method: &'static str, run: Handler) -> Row {
-    Row { method, run, cost: Cost::Builds }
+    Row { method, run, cost: Cost::Builds, beyond: Beyond::Document }
 }
 
 const fn builds_much(method: &'static str, run: Handler) -> Row {
-    Row { method, run, cost: Cost::BuildsMuch }
+    Row { method, run, cost: Cost::BuildsMuch, beyond: Beyond::Document }
 }
 
 /// One row is one method.
 pub(crate) const ROWS: &[Row] = &[
-    looks("textDocument/hover", |s, p| on(s, p, handlers::hover)),
-    reads("textDocument/definition", |s, p| on(s, p, handlers::definition)),
-    reads("textDocument/references", |s, p| on(s, p, handlers::references)),
-    reads("textDocument/documentHighlight", |s, p| on(s, p, handlers::highlights)),
-    reads("textDocument/prepareRename", |s, p| on(s, p, handlers::prepare_rename)),
-    reads("textDocument/rename", |s, p| on(s, p, handlers::rename)),
+    looks("textDocument/hover", |s, p| on(s, p, handlers::hover)).of_name(),
+    reads("textDocument/definition", |s, p| on(s, p, navigation::definition)).of_name(),
+    reads("textDocument/declaration", |s, p| on(s, p, navigation::declaration)),
+    reads("textDocument/references", |s, p| on(s, p, navigation::references)).of_name(),
+    reads("textDocument/documentHighlight", |s, p| on(s, p, navigation::highlights)),
+    reads("textDocument/prepareRename", |s, p| on(s, p, navigation::prepare_rename)),
+    reads("textDocument/rename", |s, p| on(s, p, navigation::rename)).of_name(),
     reads("textDocument/completion", |s, p| on(s, p, handlers::completion)),
     reads("textDocument/signatureHelp", |s, p| {
         on::<lsp::TextDocumentPositionParams>(s, p, handlers::signature_help)
     }),
     reads("textDocument/documentSymbol", |s, p| on(s, p, handlers::document_symbols)),
-    reads("workspace/symbol", |s, p| on(s, p, handlers::workspace_symbols)),
+    reads("workspace/symbol", |s, p| on(s, p, navigation::workspace_symbols)).of_workspace(),
     reads("textDocument/codeAction", |s, p| on(s, p, handlers::code_actions)),
     reads("textDocument/foldingRange", |s, p| on(s, p, handlers::folding_ranges)),
     reads("textDocument/selectionRange", |s, p| on(s, p, handlers::selection_ranges)),
@@ -80,9 +106,9 @@ pub(crate) const ROWS: &[Row] = &[
     reads("textDocument/semanticTokens/range", |s, p| on(s, p, handlers::tokens_range)),
     reads("textDocument/formatting", |s, p| on(s, p, handlers::formatting)),
     reads("textDocument/rangeFormatting", |s, p| on(s, p, handlers::range_formatting)),
-    reads("textDocument/prepareCallHierarchy", |s, p| on(s, p, handlers::prepare_call_hierarchy)),
-    reads("callHierarchy/incomingCalls", |s, p| on(s, p, handlers::incoming_calls)),
-    reads("callHierarchy/outgoingCalls", |s, p| on(s, p, handlers::outgoing_calls)),
+    reads("textDocument/prepareCallHierarchy", |s, p| on(s, p, navigation::prepare_call_hierarchy)).of_name(),
+    reads("callHierarchy/incomingCalls", |s, p| on(s, p, navigation::incoming_calls)).of_workspace(),
+    reads("callHierarchy/outgoingCalls", |s, p| on(s, p, navigation::outgoing_calls)).of_workspace(),
     reads("textDocument/documentLink", |s, p| on(s, p, handlers::document_links)),
     builds("textDocument/inlayHint", |s, p| on(s, p, handlers::inlay_hints)),
     reads("textDocument/codeLens", |s, p| on(s, p, handlers::code_lenses)),

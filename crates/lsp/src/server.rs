@@ -27,6 +27,9 @@ use crate::requests::{Cost, row};
 use crate::uri;
 use crate::workspace::{self, Begun, Scope};
 
+/// The kind of a change of a watched file that has neither come nor gone.
+const CHANGED: i32 = 2;
+
 /// The state of the main loop.
 struct Server {
     core: Arc<Core>,
@@ -306,6 +309,9 @@ impl Server {
             }
             "textDocument/didSave" => {
                 self.documents.rest();
+                if !self.core.client.watches {
+                    self.core.files.forget_all();
+                }
                 self.documents.wake(Scope::Files);
             }
             "workspace/didChangeWorkspaceFolders" => {
@@ -321,6 +327,7 @@ impl Server {
                     folders.retain(|folder| !removed.contains(folder));
                     folders.extend(paths(&event["added"]));
                 }
+                self.core.files.forget_all();
                 self.documents.wake(Scope::Files);
             }
             "workspace/didChangeConfiguration" => {
@@ -335,9 +342,17 @@ impl Server {
             }
             "workspace/didChangeWatchedFiles" => {
                 let changes = parameters["changes"].as_array().into_iter().flatten();
-                let mut uris = changes.filter_map(|change| change["uri"].as_str());
-                if uris.any(|uri| uri.ends_with(config::FILE)) {
+                let uris: Vec<(&str, bool)> = changes
+                    .filter_map(|change| Some((change["uri"].as_str()?, change["type"] == CHANGED)))
+                    .collect();
+                if uris.iter().any(|(uri, _)| uri.ends_with(config::FILE)) {
                     self.documents.reload();
+                }
+                for (uri, changed) in uris {
+                    match uri::to_path(uri).filter(|_| changed) {
+                        Some(path) => self.core.files.forget(path),
+                        None => self.core.files.forget_all(),
+                    }
                 }
                 self.documents.wake(Scope::Files);
             }

@@ -14,6 +14,7 @@ use crate::convert::Text;
 use crate::environment::Environment;
 use crate::outcome::Failure;
 use crate::shared::Shared;
+use crate::workspace_files::Files;
 
 /// An open document.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,6 +31,8 @@ pub(crate) struct Document {
 pub(crate) struct Snapshot {
     pub analysis: Analysis,
     pub documents: Arc<BTreeMap<String, Document>>,
+    /// Files of the workspace that are not open.
+    pub files: Arc<Files>,
     pub client: Client,
     pub environment: Arc<dyn Environment>,
     pub shared: Arc<Shared>,
@@ -48,9 +51,27 @@ impl Snapshot {
         Ok(self.document(uri)?.file)
     }
 
+    /// A file of the workspace with its text, open or not.
+    pub fn any(&self, uri: &str) -> Result<(FileId, Text), Failure> {
+        let closed = || self.files.values().find(|(address, _)| address == uri).map(|(_, file)| *file);
+        let file = match self.file(uri) {
+            Ok(file) => file,
+            Err(failure) => closed().ok_or(failure)?,
+        };
+        Ok((file, self.text(file)?))
+    }
+
     /// The address of a file.
     pub fn uri(&self, file: FileId) -> Option<&str> {
-        self.documents.iter().find(|(_, document)| document.file == file).map(|(uri, _)| uri.as_str())
+        let open = self.documents.iter().find(|(_, document)| document.file == file).map(|(uri, _)| uri);
+        let closed = || self.files.values().find(|(_, closed)| *closed == file).map(|(uri, _)| uri);
+        open.or_else(closed).map(String::as_str)
+    }
+
+    /// The address of a file with its text.
+    pub fn named(&self, file: FileId) -> Result<(&str, Text), Failure> {
+        let uri = self.uri(file).ok_or_else(|| Failure::Failed("a file has no address".to_owned()))?;
+        Ok((uri, self.text(file)?))
     }
 
     pub fn text(&self, file: FileId) -> Result<Text, Failure> {

@@ -27,7 +27,7 @@ use crate::uri;
 /// Number of documents that are reported at a time.
 const CHUNK: usize = 64;
 /// Larger files, in bytes, are not read before they are opened.
-const LARGEST: usize = 32 << 20;
+pub(crate) const LARGEST: usize = 32 << 20;
 
 /// Parameters.
 #[derive(Deserialize)]

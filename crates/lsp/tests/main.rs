@@ -1,5 +1,6 @@
 //! Tests of the server by conversations, as a client has them.
 
+mod across;
 mod conversation;
 mod protocol;
 mod support;
