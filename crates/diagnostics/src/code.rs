@@ -284,6 +284,13 @@ impl Code {
     }
 }
 
+impl Code {
+    /// The address of the code's section of `docs/codes.md`.
+    pub fn href(self) -> String {
+        crate::reference::href(self)
+    }
+}
+
 impl fmt::Display for Code {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.as_str())

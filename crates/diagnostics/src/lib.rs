@@ -12,6 +12,7 @@ mod diagnostic;
 mod json;
 mod line_index;
 mod plural;
+mod reference;
 mod severity;
 mod span;
 

@@ -191,6 +191,11 @@ impl Analysis {
         self.with(|snapshot| crate::format::format(snapshot, file, range, style))
     }
 
+    /// Edits of white space after a character was typed before a position: `;` or `}`, or the end of a line.
+    pub fn format_typed(&self, file: FileId, at: u32, typed: char, style: Style) -> Cancellable<Vec<Edit>> {
+        self.with(|snapshot| crate::typed::format_typed(snapshot, file, at, typed, style))
+    }
+
     /// The function at a position.
     pub fn call_item(&self, file: FileId, at: u32) -> Cancellable<Option<CallItem>> {
         self.with(|snapshot| crate::calls::item(snapshot, file, at))

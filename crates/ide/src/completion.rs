@@ -3,27 +3,32 @@
 use oriole_chip::Chip;
 use oriole_inputs::{Db, SourceFile};
 use oriole_ptx::table::{next_modifiers, rows_of as rows};
-use oriole_ptx::{Opcode, Type};
+use oriole_ptx::{Opcode, SpecialRegister, Type};
 use oriole_queries::files;
 use rustc_hash::FxHashSet;
 
 use crate::cursor::{Place, Typing};
 use crate::snapshot::Snapshot;
-use crate::{FileId, documentation};
+use crate::{FileId, Range, documentation};
 
 mod collector;
 mod context;
 mod operands;
 mod progress;
 mod signature;
+mod subject;
+mod templates;
 
 use collector::Collector;
 pub use collector::{Completion, CompletionKind};
-use context::context;
+use context::{Context, context};
 use operands::operands;
 use progress::{is_optional, progress, words_of};
 pub(crate) use signature::signature_help;
 pub use signature::{Signature, SignatureHelp};
+pub use subject::Subject;
+pub use templates::Part;
+use templates::Template;
 
 pub(crate) fn completions(snapshot: &Snapshot, file: FileId, at: u32) -> Vec<Completion> {
     let Some(context) = context(snapshot, file, at) else { return Vec::new() };
@@ -37,6 +42,7 @@ pub(crate) fn completions(snapshot: &Snapshot, file: FileId, at: u32) -> Vec<Com
     }
     let mut out = Collector {
         range,
+        word: Range::new(range.start, word_end(&context, range)),
         located: context.located,
         partial: &typing.partial,
         list: Vec::new(),
@@ -44,12 +50,16 @@ pub(crate) fn completions(snapshot: &Snapshot, file: FileId, at: u32) -> Vec<Com
     };
     match &typing.place {
         Place::Nothing => {}
-        Place::Module => directives(&mut out, documentation::MODULE_DIRECTIVES),
+        Place::Module => {
+            directives(&mut out, documentation::MODULE_DIRECTIVES);
+            templates(&mut out, templates::MODULE);
+        }
         Place::Statement => {
             if !typing.dotted {
                 opcodes(&mut out);
             }
             directives(&mut out, documentation::BODY_DIRECTIVES);
+            templates(&mut out, templates::BODY);
         }
         Place::Modifier => modifiers(typing, &mut out),
         Place::Directive(words) => {
@@ -64,9 +74,41 @@ pub(crate) fn completions(snapshot: &Snapshot, file: FileId, at: u32) -> Vec<Com
 }
 
 fn directives(out: &mut Collector<'_>, list: &[documentation::Directive]) {
-    for (word, shape, meaning) in list {
-        out.add(word, CompletionKind::Directive, shape, meaning, 2);
+    for (word, shape, _) in list {
+        out.add(word, CompletionKind::Directive, shape, Some(Subject::Directive(word)), 2);
     }
+}
+
+fn templates(out: &mut Collector<'_>, list: &'static [Template]) {
+    list.iter().for_each(|template| out.add_template(template));
+}
+
+/// The end of the word that the typed letters begin; the position itself if there are none.
+fn word_end(context: &Context<'_>, typed: Range) -> u32 {
+    let at = context.typing.range.end + context.spot.start;
+    if typed.is_empty() || typed.end != at {
+        return typed.end;
+    }
+    let rest = &context.text[context.typing.range.end as usize..];
+    let letters = |text: &str| text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '$'));
+    let mut length = letters(rest).unwrap_or(rest.len());
+    // `L1::evict_last` is one word of an opcode.
+    while context.typing.place == Place::Modifier
+        && let Some(tail) = rest[length..].strip_prefix("::")
+    {
+        length += 2 + letters(tail).unwrap_or(tail.len());
+    }
+    // So is a special register with its component.
+    let begin = context.typing.range.start as usize;
+    let word = &context.text[begin..context.typing.range.end as usize + length];
+    if let Some(tail) = rest[length..].strip_prefix('.') {
+        let component = 1 + letters(tail).unwrap_or(tail.len());
+        let whole = format!("{word}{}", &rest[length..length + component]);
+        if SpecialRegister::from_name(&whole).is_some() {
+            length += component;
+        }
+    }
+    typed.end + length as u32
 }
 
 fn opcodes(out: &mut Collector<'_>) {
@@ -74,7 +116,8 @@ fn opcodes(out: &mut Collector<'_>) {
         let Some(row) = rows(opcode).next() else { continue };
         // Opcodes that the back end cannot compile are offered last.
         let supported = rows(opcode).any(|row| row.supported);
-        out.add(opcode.name(), CompletionKind::Opcode, &row.spelling(), row.doc, u8::from(!supported));
+        let subject = Some(Subject::Form(opcode, 0));
+        out.add(opcode.name(), CompletionKind::Opcode, &row.spelling(), subject, u8::from(!supported));
     }
 }
 
@@ -88,7 +131,8 @@ fn modifiers(typing: &Typing, out: &mut Collector<'_>) {
             let kind = &progress.row.slots[slot];
             for word in words_of(kind) {
                 let rank = (distance as u8).min(100) + unsupported;
-                out.add(word, CompletionKind::Modifier, &progress.row.spelling(), progress.row.doc, rank);
+                let subject = Subject::form(opcode, progress.row);
+                out.add(word, CompletionKind::Modifier, &progress.row.spelling(), subject, rank);
             }
             if !is_optional(kind) {
                 break;
@@ -101,7 +145,8 @@ fn modifiers(typing: &Typing, out: &mut Collector<'_>) {
     let prefix = std::iter::once(typing.opcode.as_str()).chain(typing.words.iter().map(String::as_str));
     let prefix = prefix.collect::<Vec<_>>().join(".");
     for next in next_modifiers(&prefix) {
-        out.add(next.word, CompletionKind::Modifier, &next.row.spelling(), next.row.doc, 200);
+        let subject = Subject::form(opcode, next.row);
+        out.add(next.word, CompletionKind::Modifier, &next.row.spelling(), subject, 200);
     }
 }
 
@@ -149,29 +194,35 @@ fn directive(db: &dyn Db, source: SourceFile, words: &[String], dotted: bool, ou
             for chip in Chip::all() {
                 let rank = u8::from(!chip.is_supported());
                 let detail = if chip.is_supported() { "Oriole makes code for it" } else { "" };
-                out.add(&chip.to_string(), CompletionKind::Constant, detail, "", rank);
+                out.add(&chip.to_string(), CompletionKind::Constant, detail, None, rank);
             }
         }
         ".version" => {
             // The latest first; those that know the chips of today before older ones.
             for (at, (major, minor)) in oriole_hir::versions().rev().enumerate() {
                 let rank = u8::from((major, minor) < (7, 8)) + u8::from(at > 0);
-                out.add(&format!("{major}.{minor}"), CompletionKind::Constant, "PTX version", "", rank);
+                out.add(&format!("{major}.{minor}"), CompletionKind::Constant, "PTX version", None, rank);
             }
         }
-        ".address_size" => out.add("64", CompletionKind::Constant, "bits", "", 0),
+        ".address_size" => out.add("64", CompletionKind::Constant, "bits", None, 0),
         ".visible" | ".weak" | ".extern" | ".common" if dotted && words.len() == 1 => {
             directives(out, documentation::MODULE_DIRECTIVES);
         }
         ".reg" | ".shared" | ".local" | ".param" | ".global" | ".const" if dotted => {
             for ty in TYPES.into_iter().filter(|ty| ty.is_fundamental()) {
                 if first == ".reg" || ty != Type::Pred {
-                    out.add(&ty.to_string(), CompletionKind::Modifier, &format!("{} bits", ty.bits()), "", 0);
+                    out.add(
+                        &ty.to_string(),
+                        CompletionKind::Modifier,
+                        &format!("{} bits", ty.bits()),
+                        None,
+                        0,
+                    );
                 }
             }
-            out.add(".align", CompletionKind::Directive, ".align n", "The alignment in bytes.", 1);
+            out.add(".align", CompletionKind::Directive, ".align n", Some(Subject::Directive(".align")), 1);
             for width in [".v2", ".v4"] {
-                out.add(width, CompletionKind::Modifier, "vector", "", 2);
+                out.add(width, CompletionKind::Modifier, "vector", None, 2);
             }
             if in_list && first == ".param" {
                 let known = documentation::BODY_DIRECTIVES.iter().copied();
@@ -182,7 +233,7 @@ fn directive(db: &dyn Db, source: SourceFile, words: &[String], dotted: bool, ou
         ".entry" | ".func" if dotted => directives(out, documentation::HEAD_DIRECTIVES),
         ".alias" if words.iter().any(|word| word == ",") => {
             for &unit in &files::index(db, source).functions {
-                out.add(unit.name(db), CompletionKind::Function, "", "", 0);
+                out.add(unit.name(db), CompletionKind::Function, "", None, 0);
             }
         }
         _ => {}

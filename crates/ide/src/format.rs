@@ -40,6 +40,29 @@ pub(crate) fn format(snapshot: &Snapshot, file: FileId, range: Option<Range>, st
     edits
 }
 
+/// The indentation of a new line at a position of a unit; `closes` if it begins with the brace that closes a block.
+pub(crate) fn indentation(text: &str, at: u32, closes: bool, style: Style) -> String {
+    let tokens = tokenize(text, &mut Vec::new());
+    let end = |index: usize| tokens.get(index + 1).map_or(text.len() as u32, |next| next.start);
+    let mut state = State::default();
+    let solid = |kind| !matches!(kind, SyntaxKind::WHITESPACE | SyntaxKind::END);
+    let mut last = 0;
+    for (index, token) in tokens.iter().enumerate().take_while(|(_, token)| token.start < at) {
+        if solid(token.kind) {
+            step(&mut state, Solid { kind: token.kind, range: Range::new(token.start, end(index)) }, text);
+            last = end(index);
+        }
+    }
+    let ended = Range::new(last.min(at), at).slice(text).contains('\n');
+    let closes = closes && state.groups == 0;
+    let inside = state.blocks - usize::from(closes && state.blocks > 0);
+    let line = state.line && state.length > 1 && !state.comma && ended;
+    // The head of a function goes on without indentation, in parentheses with one.
+    let head = state.blocks == 0 && state.groups == 0 && !state.instruction;
+    let more = state.length > 0 && !closes && !line && !head;
+    style.indentation(inside + usize::from(more))
+}
+
 /// The place of a unit in its file.
 #[derive(Clone, Copy)]
 struct UnitPlace {

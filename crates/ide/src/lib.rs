@@ -47,11 +47,12 @@ mod snapshot;
 mod symbols;
 mod text;
 mod tokens;
+mod typed;
 mod views;
 
 pub use analysis::Analysis;
 pub use calls::{Call, CallItem};
-pub use completion::{Completion, CompletionKind, Signature, SignatureHelp};
+pub use completion::{Completion, CompletionKind, Part, Signature, SignatureHelp, Subject};
 pub use cubin::{Annotated, AnnotatedLine, CubinError, annotate, chip_of};
 pub use diagnostics::{FileDiagnostic, Remark, Tag};
 pub use edited::EditedText;

@@ -2,7 +2,7 @@
 
 use crate::support::{HEAD, fixture, kernel};
 use expect_test::{Expect, expect};
-use oriole_ide::{CompletionKind, Edit, Range};
+use oriole_ide::{CompletionKind, Edit, Range, Style, Subject};
 
 fn check_completion(fixture: crate::support::Fixture, most: usize, expected: Expect) {
     let found = fixture.analysis().completions(fixture.file, fixture.at).unwrap();
@@ -143,10 +143,10 @@ fn completion() {
         fixture(&format!("{HEAD}.en$0")),
         2,
         expect![[r#"
-        4
-        Directive .entry .entry name(parameters) { }
-        Directive .extern .extern
-    "#]],
+            9
+            Directive .entry .entry name(parameters) { }
+            Directive .extern .extern
+        "#]],
     );
 }
 
@@ -281,6 +281,126 @@ fn components_of_special_registers() {
             "{typed}"
         );
     }
+}
+
+/// The letters after the cursor belong to the word, as far as they are of it.
+#[test]
+fn whole_words_are_replaced() {
+    let mut out = String::new();
+    for (typed, label) in [
+        ("    fm$0a.rn.f32 %f1, %f2, %f3, %f1;", "fma"),
+        ("    ld.glo$0bal.u32 %r1, [%d1];", "global"),
+        ("    ld.global.L1::evict_$0last.u32 %r1, [%d1];", "L1::evict_first"),
+        ("    mov.u32 %r1, %ct$0aid.x;", "%ctaid.y"),
+        ("    add.u32 %r1, %r$02, %r3;", "%r0"),
+        ("    add.u32 %r1, $0%r2, %r3;", "%r0"),
+        ("    .re$0g .b32 %x;", ".reg"),
+    ] {
+        let fixture = kernel(typed);
+        let found = fixture.analysis().completions(fixture.file, fixture.at).unwrap();
+        let item = found.iter().find(|item| item.label == label).expect(label);
+        out.push_str(&format!(
+            "{label}: {:?} in {:?}\n",
+            item.edit.range.slice(&fixture.text),
+            item.word.slice(&fixture.text)
+        ));
+    }
+    expect![[r#"
+        fma: "fm" in "fma"
+        global: "glo" in "global"
+        L1::evict_first: "L1::evict_" in "L1::evict_last"
+        %ctaid.y: "%ct" in "%ctaid.x"
+        %r0: "%r" in "%r2"
+        %r0: "" in ""
+        .reg: ".re" in ".reg"
+    "#]]
+    .assert_eq(&out);
+}
+
+/// A description is written from the key of an item alone.
+#[test]
+fn descriptions_of_completions() {
+    let mut out = String::new();
+    for (text, label) in [
+        ("    fm$0", "fma"),
+        ("    fma.rn.f$0", "f64"),
+        ("    .lo$0", ".loc"),
+        ("    mov.u32 %r1, %lan$0", "%laneid"),
+        ("    ld$0", "ld.param"),
+    ] {
+        let fixture = kernel(text);
+        let found = fixture.analysis().completions(fixture.file, fixture.at).unwrap();
+        let subject = found.iter().find(|item| item.label == label).expect(label).subject.expect(label);
+        out.push_str(&format!("{}: {:?}\n", subject.key(), Subject::description(&subject.key()).unwrap()));
+    }
+    expect![[r#"
+        form fma 0: "```ptx\nfma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c\n```\nMultiplies and adds with one rounding.\n\nPTX 2.0, `sm_20` or later"
+        form fma 1: "```ptx\nfma.{rn,rz,rm,rp}.f64 d, a, b, c\n```\nMultiplies and adds with one rounding.\n\nPTX 1.4, all chips; `.rm` needs PTX 1.4 and `sm_13` or later; `.rp` needs PTX 1.4 and `sm_13` or later"
+        directive .loc: "```ptx\n.loc file line column\n```\nSource location of the code that follows."
+        special %laneid: "```ptx\n.u32 %laneid\n```\nSpecial register. The lane of the thread in its warp, 0 to 31."
+        template ld.param: "```ptx\nld.param.u64 %rd1, [out];\n```\nLoads a parameter of the kernel."
+    "#]].assert_eq(&out);
+    for key in ["", "form", "form fma", "form fma 99", "form no 0", "directive .no", "template no", "other x"]
+    {
+        assert_eq!(Subject::description(key), None, "{key}");
+    }
+}
+
+/// The edits after `;`, `}` or Enter: `$0` is the cursor after the character.
+#[test]
+fn formatting_while_typing() {
+    let mut out = String::new();
+    for (text, typed) in [
+        (".entry k()\n{\n  add.u32   %r1,%r2 ,%r3 ;$0\n ret;\n}\n", ';'),
+        (".entry k()\n{\nret; exit ;$0 // one\n}\n", ';'),
+        (".entry k()\n{\n    {\n        ret;\n        }$0\n}\n", '}'),
+        (".entry k()\n{\n    ret;\n    }$0\n", '}'),
+        (".entry k()\n{\n$0", '\n'),
+        (".entry k()\n{\n  ret ;\n$0}\n", '\n'),
+        (".entry k()\n{\n    add.u32 %r1,\n$0\n}\n", '\n'),
+        (".entry k()\n{\n    // a ; b  ;$0\n}\n", ';'),
+        (".entry k()\n{\n    /* a\n$0 b */\n}\n", '\n'),
+        (".entry k() {\n    .loc 1   2 3\n$0\n}\n", '\n'),
+        (".entry k()\n$0", '\n'),
+        (".entry k(\n$0", '\n'),
+        (".entry k() { ret; }\n$0", '\n'),
+    ] {
+        let fixture = fixture(&format!("{HEAD}{text}"));
+        let found =
+            fixture.analysis().format_typed(fixture.file, fixture.at, typed, Style::default()).unwrap();
+        assert!(found.iter().all(|edit| edit.range.start <= fixture.at || typed == '\n'), "{text}");
+        let now = Edit::apply(&fixture.text, &found);
+        out.push_str(&format!("{text:?}\n{:?}\n", &now[HEAD.len()..]));
+    }
+    expect![[r#"
+        ".entry k()\n{\n  add.u32   %r1,%r2 ,%r3 ;$0\n ret;\n}\n"
+        ".entry k()\n{\n    add.u32 %r1,%r2,%r3;\n ret;\n}\n"
+        ".entry k()\n{\nret; exit ;$0 // one\n}\n"
+        ".entry k()\n{\n    ret; exit; // one\n}\n"
+        ".entry k()\n{\n    {\n        ret;\n        }$0\n}\n"
+        ".entry k()\n{\n    {\n        ret;\n    }\n}\n"
+        ".entry k()\n{\n    ret;\n    }$0\n"
+        ".entry k()\n{\n    ret;\n}\n"
+        ".entry k()\n{\n$0"
+        ".entry k()\n{\n    "
+        ".entry k()\n{\n  ret ;\n$0}\n"
+        ".entry k()\n{\n    ret;\n}\n"
+        ".entry k()\n{\n    add.u32 %r1,\n$0\n}\n"
+        ".entry k()\n{\n    add.u32 %r1,\n        \n}\n"
+        ".entry k()\n{\n    // a ; b  ;$0\n}\n"
+        ".entry k()\n{\n    // a ; b  ;\n}\n"
+        ".entry k()\n{\n    /* a\n$0 b */\n}\n"
+        ".entry k()\n{\n    /* a\n b */\n}\n"
+        ".entry k() {\n    .loc 1   2 3\n$0\n}\n"
+        ".entry k() {\n    .loc 1 2 3\n    \n}\n"
+        ".entry k()\n$0"
+        ".entry k()\n"
+        ".entry k(\n$0"
+        ".entry k(\n    "
+        ".entry k() { ret; }\n$0"
+        ".entry k() { ret; }\n"
+    "#]]
+    .assert_eq(&out);
 }
 
 /// A directive without a semicolon ends with its line.

@@ -18,6 +18,8 @@ pub(crate) struct Client {
     pub watches: bool,
     pub shows_documents: bool,
     pub status: bool,
+    pub snippets: bool,
+    pub replaces: bool,
 }
 
 impl Client {
@@ -48,6 +50,8 @@ impl Client {
             configuration: yes("/workspace/configuration"),
             watches: yes("/workspace/didChangeWatchedFiles/dynamicRegistration"),
             shows_documents: yes("/window/showDocument/support"),
+            snippets: yes("/textDocument/completion/completionItem/snippetSupport"),
+            replaces: yes("/textDocument/completion/completionItem/insertReplaceSupport"),
             status: yes("/experimental/serverStatusNotification"),
         }
     }

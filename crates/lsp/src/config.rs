@@ -1,8 +1,8 @@
 //! Configuration: `oriole.toml` next to the sources, and the settings of the client, in one format.
 //!
 //! The nearest `oriole.toml` above a file applies; its `directory` tables override parts of it for folders below.
-//! Settings of the client override both. An unknown key is a warning and no error, so that a file of a later version
-//! opens.
+//! Settings of the client override both. An unknown key, or a value of another kind, is a warning and no error, and the
+//! other settings apply: `settings_reader.rs`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,16 @@ use std::path::{Path, PathBuf};
 use oriole_chip::Chip;
 use oriole_ide::{HintOptions, Settings};
 use oriole_options::{KNOBS, KnobKind, Linking, Options, Value as KnobValue};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Environment;
+use crate::settings_reader::Reader;
 
 /// Name of the file.
 pub(crate) const FILE: &str = "oriole.toml";
 
 /// The enabled inlay hints. A missing one is inherited, finally `true`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HintConfig {
     /// Live registers.
     pub live: Option<bool>,
@@ -33,8 +32,7 @@ pub struct HintConfig {
 }
 
 /// The settings of a folder.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DirectoryConfig {
     /// The folder, relative to that of the file.
     pub path: String,
@@ -51,8 +49,7 @@ pub struct DirectoryConfig {
 }
 
 /// The configuration.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// Chips to compile for, the first one is the default for display; empty or left out: the file's `.target`.
     pub targets: Option<Vec<String>>,
@@ -79,16 +76,6 @@ pub(crate) struct Ruling {
     pub hints: HintOptions,
     pub background: bool,
     pub warnings: Vec<String>,
-}
-
-impl Config {
-    /// Reads `oriole.toml`.
-    ///
-    /// # Errors
-    /// The place of the mistake, and what is wrong there.
-    pub fn parse(text: &str) -> Result<Config, toml::de::Error> {
-        toml::from_str(text)
-    }
 }
 
 fn lay(
@@ -137,16 +124,6 @@ fn lay(
     }
 }
 
-/// Keys of a table that are unknown.
-fn unknown(value: &Value, warnings: &mut Vec<String>) {
-    const KNOWN: [&str; 7] = ["targets", "level", "relocatable", "knobs", "hints", "background", "directory"];
-    for key in value.as_object().into_iter().flat_map(|table| table.keys()) {
-        if !KNOWN.contains(&key.as_str()) {
-            warnings.push(format!("the setting `{key}` is not known"));
-        }
-    }
-}
-
 /// The effective configuration of a file with this path.
 pub(crate) fn rule(path: Option<&Path>, client: &Value, environment: &dyn Environment) -> Ruling {
     let mut ruling = Ruling { background: true, ..Ruling::default() };
@@ -156,36 +133,28 @@ pub(crate) fn rule(path: Option<&Path>, client: &Value, environment: &dyn Enviro
             let Some(bytes) = environment.read(&file) else { continue };
             ruling.root = file.display().to_string();
             let text = String::from_utf8_lossy(&bytes);
-            match Config::parse(&text) {
-                Ok(config) => lay_file(&config, &text, folder, path, &mut ruling),
+            match toml::from_str::<Value>(&text) {
+                Ok(value) => {
+                    let mut reader = Reader::new(format!("{}: ", file.display()));
+                    lay_file(&reader.config(&value), folder, path, &mut ruling);
+                    ruling.warnings.extend(reader.warnings);
+                }
                 Err(error) => ruling.warnings.push(format!("{}: {error}", file.display())),
             }
             break;
         }
     }
     if client.is_object() {
-        unknown(client, &mut ruling.warnings);
-        match serde_json::from_value::<Config>(client.clone()) {
-            Ok(config) => {
-                lay(
-                    &config.targets,
-                    (config.level, config.relocatable),
-                    &config.knobs,
-                    &config.hints,
-                    &mut ruling,
-                );
-                ruling.background = config.background.unwrap_or(ruling.background);
-            }
-            Err(error) => ruling.warnings.push(format!("settings: {error}")),
-        }
+        let mut reader = Reader::new(String::new());
+        let config = reader.config(client);
+        lay(&config.targets, (config.level, config.relocatable), &config.knobs, &config.hints, &mut ruling);
+        ruling.background = config.background.unwrap_or(ruling.background);
+        ruling.warnings.extend(reader.warnings);
     }
     ruling
 }
 
-fn lay_file(config: &Config, text: &str, folder: &Path, path: &Path, ruling: &mut Ruling) {
-    if let Ok(value) = toml::from_str::<Value>(text) {
-        unknown(&value, &mut ruling.warnings);
-    }
+fn lay_file(config: &Config, folder: &Path, path: &Path, ruling: &mut Ruling) {
     lay(&config.targets, (config.level, config.relocatable), &config.knobs, &config.hints, ruling);
     ruling.background = config.background.unwrap_or(ruling.background);
     // The directory with the longest path that contains the file comes last.
@@ -321,6 +290,14 @@ mod tests {
         assert_eq!(ruling.settings.options.allocate().limit, Some(64));
         assert_eq!(ruling.settings.targets, [Chip::SM_90]);
         assert!(!ruling.hints.stalls && ruling.warnings.iter().any(|text| text.contains("colour")));
+        let wrong = json!({ "level": "two", "targets": "sm_90", "hints": { "live": 1, "spills": false }, "background": false });
+        let ruling = rule(None, &wrong, &files);
+        assert!(!ruling.hints.spills && ruling.hints.live && !ruling.background);
+        expect_test::expect![[r#"
+            the setting `targets` is "sm_90"; it should be a list of texts
+            the setting `level` is "two"; it should be a level from 0 to 4
+            the setting `hints.live` is 1; it should be true or false"#]]
+        .assert_eq(&ruling.warnings.join("\n"));
         let part = rule(None, &json!({ "relocatable": true }), &files);
         assert_eq!((part.settings.options.linking, part.warnings.len()), (Linking::Relocatable, 0));
         let ruling = rule(None, &Value::Null, &files);

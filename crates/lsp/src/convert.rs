@@ -5,8 +5,8 @@ use std::sync::Arc;
 use gen_lsp_types as lsp;
 use oriole_diagnostics::Severity;
 use oriole_ide::{
-    Access, Analysis, CallItem, Completion, CompletionKind, Edit, Encoding, FileDiagnostic, FileId, Fold,
-    FoldKind, LineIndex, Position, Range, Symbol, SymbolKind, Tag,
+    Access, Analysis, CallItem, Edit, Encoding, FileDiagnostic, FileId, Fold, FoldKind, LineIndex, Position,
+    Range, Symbol, SymbolKind, Tag,
 };
 
 /// A text with the data for converting positions in it.
@@ -75,36 +75,12 @@ pub(crate) fn diagnostic(text: &Text, uri: &str, diagnostic: &FileDiagnostic) ->
         range: text.range(diagnostic.range),
         severity: Some(severity),
         code: Some(diagnostic.code.as_str().to_owned().into()),
-        code_description: None,
+        code_description: Some(lsp::CodeDescription { href: diagnostic.code.href().into() }),
         source: Some("oriole".to_owned()),
         message: diagnostic.message.clone().into(),
         tags: (!tags.is_empty()).then_some(tags),
         related_information: (!related.is_empty()).then_some(related),
         data: None,
-    }
-}
-
-pub(crate) fn completion(text: &Text, item: Completion) -> lsp::CompletionItem {
-    let kind = match item.kind {
-        CompletionKind::Opcode => lsp::CompletionItemKind::Keyword,
-        CompletionKind::Modifier => lsp::CompletionItemKind::EnumMember,
-        CompletionKind::Directive => lsp::CompletionItemKind::Property,
-        CompletionKind::Register => lsp::CompletionItemKind::Variable,
-        CompletionKind::Variable => lsp::CompletionItemKind::Field,
-        CompletionKind::Function => lsp::CompletionItemKind::Function,
-        CompletionKind::Label => lsp::CompletionItemKind::Reference,
-        CompletionKind::Constant => lsp::CompletionItemKind::Constant,
-    };
-    let edit = lsp::TextEdit { range: text.range(item.edit.range), new_text: item.edit.text };
-    lsp::CompletionItem {
-        sort_text: Some(format!("{:03}{}", item.rank, item.label)),
-        filter_text: Some(item.label.clone()),
-        kind: Some(kind),
-        detail: (!item.detail.is_empty()).then_some(item.detail),
-        documentation: (!item.documentation.is_empty()).then(|| markdown(item.documentation).into()),
-        text_edit: Some(edit.into()),
-        label: item.label,
-        ..lsp::CompletionItem::default()
     }
 }
 

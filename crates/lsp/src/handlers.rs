@@ -35,15 +35,6 @@ fn workspace_edit(uri: &str, text: &convert::Text, edits: &[Edit]) -> Value {
     json!({ "changes": { uri: text.edits(edits) } })
 }
 
-pub(crate) fn completion(snapshot: Snapshot, parameters: lsp::CompletionParams) -> Answer {
-    let (file, text, at) = snapshot.at(&parameters.text_document_position_params)?;
-    let found = snapshot.analysis.completions(file, at)?;
-    drop(snapshot);
-    let items: Vec<lsp::CompletionItem> =
-        found.into_iter().map(|item| convert::completion(&text, item)).collect();
-    Ok(json!({ "isIncomplete": false, "items": items }))
-}
-
 pub(crate) fn signature_help(snapshot: Snapshot, place: lsp::TextDocumentPositionParams) -> Answer {
     let (file, _, at) = snapshot.at(&place)?;
     let Some(help) = snapshot.analysis.signature_help(file, at)? else { return Ok(Value::Null) };
@@ -196,6 +187,27 @@ pub(crate) fn formatting(snapshot: Snapshot, parameters: Formatting) -> Answer {
     let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
     let edits = snapshot.analysis.format(file, None, parameters.options.style())?;
     drop(snapshot);
+    answer(text.edits(&edits))
+}
+
+/// Parameters of formatting after a character was typed.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Typed {
+    text_document: lsp::TextDocumentIdentifier,
+    position: lsp::Position,
+    ch: String,
+    #[serde(default)]
+    options: Indentation,
+}
+
+pub(crate) fn typed_formatting(snapshot: Snapshot, parameters: Typed) -> Answer {
+    let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
+    let Some(typed) = parameters.ch.chars().next() else {
+        return Err(Failure::Invalid("`ch` is empty".to_owned()));
+    };
+    let at = text.offset(parameters.position);
+    let edits = snapshot.analysis.format_typed(file, at, typed, parameters.options.style())?;
     answer(text.edits(&edits))
 }
 

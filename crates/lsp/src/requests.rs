@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::outcome::{Answer, parse};
 use crate::snapshot::Snapshot;
-use crate::{commands, comparison, diagnostics, extensions, handlers, navigation};
+use crate::{commands, comparison, completion, diagnostics, extensions, handlers, navigation};
 
 /// Runs a handler over its parameters.
 fn on<P: DeserializeOwned>(
@@ -92,7 +92,8 @@ pub(crate) const ROWS: &[Row] = &[
     reads("textDocument/documentHighlight", |s, p| on(s, p, navigation::highlights)),
     reads("textDocument/prepareRename", |s, p| on(s, p, navigation::prepare_rename)),
     reads("textDocument/rename", |s, p| on(s, p, navigation::rename)).of_name(),
-    reads("textDocument/completion", |s, p| on(s, p, handlers::completion)),
+    reads("textDocument/completion", |s, p| on(s, p, completion::completion)),
+    reads("completionItem/resolve", |s, p| on(s, p, completion::resolve)),
     reads("textDocument/signatureHelp", |s, p| {
         on::<lsp::TextDocumentPositionParams>(s, p, handlers::signature_help)
     }),
@@ -106,6 +107,7 @@ pub(crate) const ROWS: &[Row] = &[
     reads("textDocument/semanticTokens/range", |s, p| on(s, p, handlers::tokens_range)),
     reads("textDocument/formatting", |s, p| on(s, p, handlers::formatting)),
     reads("textDocument/rangeFormatting", |s, p| on(s, p, handlers::range_formatting)),
+    reads("textDocument/onTypeFormatting", |s, p| on(s, p, handlers::typed_formatting)),
     reads("textDocument/prepareCallHierarchy", |s, p| on(s, p, navigation::prepare_call_hierarchy)).of_name(),
     reads("callHierarchy/incomingCalls", |s, p| on(s, p, navigation::incoming_calls)).of_workspace(),
     reads("callHierarchy/outgoingCalls", |s, p| on(s, p, navigation::outgoing_calls)).of_workspace(),

@@ -2,7 +2,7 @@
 
 use crate::support::Client;
 use expect_test::expect;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const KERNEL: &str = "\
 .version 8.0
@@ -47,7 +47,7 @@ fn the_first_ten_minutes() {
         .assert_eq(&client.ask("textDocument/diagnostic", pull.clone()));
     // The result of the multiply is written to an undeclared register.
     client.edit(URI, 2, (17, 12), (17, 15), "%f9");
-    expect![[r#"{"items":[{"code":"ptx::unknown-name","message":"no register is called `%f9`\nhelp: the range ends with `%f3`","range":{"end":{"character":15,"line":17},"start":{"character":12,"line":17}},"severity":1,"source":"oriole"}],"kind":"full","resultId":"718999ffa2de89cd"}"#]].assert_eq(&client.ask("textDocument/diagnostic", pull.clone()));
+    expect![[r#"{"items":[{"code":"ptx::unknown-name","codeDescription":{"href":"https://github.com/oriole-compiler/oriole/blob/main/docs/codes.md#ptxunknown-name"},"message":"no register is called `%f9`\nhelp: the range ends with `%f3`","range":{"end":{"character":15,"line":17},"start":{"character":12,"line":17}},"severity":1,"source":"oriole"}],"kind":"full","resultId":"3a44ada0e44da650"}"#]].assert_eq(&client.ask("textDocument/diagnostic", pull.clone()));
     let action = json!({
         "textDocument": { "uri": URI },
         "range": { "start": { "line": 17, "character": 12 }, "end": { "line": 17, "character": 15 } },
@@ -56,7 +56,7 @@ fn the_first_ten_minutes() {
     expect![[r#"[{"diagnostics":[],"edit":{"changes":{"file:///w/scale.ptx":[{"newText":"10","range":{"end":{"character":18,"line":8},"start":{"character":17,"line":8}}}]}},"isPreferred":true,"kind":"quickfix","title":"Make it `%f<10>`"},{"diagnostics":[],"edit":{"changes":{"file:///w/scale.ptx":[{"newText":"\n    .reg .f32 %f9;","range":{"end":{"character":1,"line":5},"start":{"character":1,"line":5}}}]}},"isPreferred":false,"kind":"quickfix","title":"Declare `.reg .f32 %f9;`"}]"#]].assert_eq(&client.ask("textDocument/codeAction", action));
     // The first fix is applied.
     client.edit(URI, 3, (8, 17), (8, 18), "10");
-    expect![[r#"{"items":[{"code":"ptx::uninitialized-register","message":"`%f3` is read here, and nothing can have written it before","range":{"end":{"character":30,"line":18},"start":{"character":4,"line":18}},"relatedInformation":[{"location":{"range":{"end":{"character":16,"line":8},"start":{"character":14,"line":8}},"uri":"file:///w/scale.ptx"},"message":"declared here"}],"severity":2,"source":"oriole"}],"kind":"full","resultId":"00237955830dba86"}"#]]
+    expect![[r#"{"items":[{"code":"ptx::uninitialized-register","codeDescription":{"href":"https://github.com/oriole-compiler/oriole/blob/main/docs/codes.md#ptxuninitialized-register"},"message":"`%f3` is read here, and nothing can have written it before","range":{"end":{"character":30,"line":18},"start":{"character":4,"line":18}},"relatedInformation":[{"location":{"range":{"end":{"character":16,"line":8},"start":{"character":14,"line":8}},"uri":"file:///w/scale.ptx"},"message":"declared here"}],"severity":2,"source":"oriole"}],"kind":"full","resultId":"bdeda36d8e0ba427"}"#]]
         .assert_eq(&client.ask("textDocument/diagnostic", pull));
     client.edit(URI, 4, (18, 26), (18, 29), "%f9");
     let at = |line: u32, character: u32| json!({ "textDocument": { "uri": URI }, "position": { "line": line, "character": character } });
@@ -101,7 +101,7 @@ fn diagnostics_are_pushed_to_old_clients() {
         .assert_eq(&client.wait("textDocument/publishDiagnostics"));
     client.edit(URI, 2, (19, 4), (19, 7), "rett");
     let pushed = client.wait_until("textDocument/publishDiagnostics", |found| found["version"] == 2);
-    expect![[r#"{"diagnostics":[{"code":"ptx::unknown-instruction","message":"no instruction is called `rett`; did you mean `ret`?","range":{"end":{"character":8,"line":19},"start":{"character":4,"line":19}},"severity":1,"source":"oriole"}],"uri":"file:///w/scale.ptx","version":2}"#]].assert_eq(&pushed);
+    expect![[r#"{"diagnostics":[{"code":"ptx::unknown-instruction","codeDescription":{"href":"https://github.com/oriole-compiler/oriole/blob/main/docs/codes.md#ptxunknown-instruction"},"message":"no instruction is called `rett`; did you mean `ret`?","range":{"end":{"character":8,"line":19},"start":{"character":4,"line":19}},"severity":1,"source":"oriole"}],"uri":"file:///w/scale.ptx","version":2}"#]].assert_eq(&pushed);
     client.close(URI);
     let pushed = client.wait_until("textDocument/publishDiagnostics", |found| found["version"].is_null());
     expect![[r#"{"diagnostics":[],"uri":"file:///w/scale.ptx"}"#]].assert_eq(&pushed);
@@ -243,13 +243,56 @@ fn all_requests_answer() {
     client.stop();
 }
 
+/// The parts of a completion that depend on the client, and its description.
+#[test]
+fn completions_as_clients_take_them() {
+    let text = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k()\n{\n    bra_\n}\n";
+    let ask = |capabilities: Value| {
+        let completion = json!({ "completion": { "completionItem": capabilities } });
+        let mut client = Client::start(json!({ "textDocument": completion }));
+        client.open(URI, "ptx", text);
+        let place = json!({ "textDocument": { "uri": URI }, "position": { "line": 5, "character": 7 } });
+        let answer = client.ask_value("textDocument/completion", place);
+        let items: Vec<Value> = answer["items"].as_array().unwrap().clone();
+        let of = |label: &str| items.iter().find(|item| item["label"] == label).cloned();
+        let resolved = client.ask_value("completionItem/resolve", of("bra").unwrap());
+        let bad = client.ask_value("completionItem/resolve", json!({ "label": "bra", "data": "form no 1" }));
+        assert_eq!(bad["error"], -32602, "{bad}");
+        client.stop();
+        (of("bra").unwrap(), of("@%p bra"), resolved["documentation"].clone())
+    };
+    let (plain, template, description) = ask(json!({}));
+    assert_eq!(template, None);
+    expect![[r#"
+        {"data":"form bra 0","detail":"bra[.uni] target","filterText":"bra","kind":14,"label":"bra","sortText":"000bra","textEdit":{"newText":"bra","range":{"end":{"character":8,"line":5},"start":{"character":4,"line":5}}}}
+        {"kind":"markdown","value":"```ptx\nbra[.uni] target\n```\nBranches to a label.\n\nPTX 1.0, all chips"}"#]].assert_eq(&format!("{plain}\n{description}"));
+    let (item, template, _) = ask(json!({ "snippetSupport": true, "insertReplaceSupport": true }));
+    expect![[r#"
+        {"insert":{"end":{"character":7,"line":5},"start":{"character":4,"line":5}},"newText":"bra","replace":{"end":{"character":8,"line":5},"start":{"character":4,"line":5}}}
+        {"data":"template @%p bra","detail":"Jumps if a predicate is true.","filterText":"@%p bra","insertTextFormat":2,"kind":15,"label":"@%p bra","sortText":"003@%p bra","textEdit":{"insert":{"end":{"character":7,"line":5},"start":{"character":4,"line":5}},"newText":"@${1:%p1} bra ${2:done};","replace":{"end":{"character":8,"line":5},"start":{"character":4,"line":5}}}}"#]].assert_eq(&format!("{}\n{}", item["textEdit"], template.unwrap()));
+}
+
+/// Formatting while typing.
+#[test]
+fn formatting_while_typing() {
+    let mut client = Client::start(json!({}));
+    client.open(URI, "ptx", ".version 8.0\n.target sm_90\n.entry k()\n{\nret ;\n}\n");
+    let asked = |character: u32, ch: &str| {
+        json!({ "textDocument": { "uri": URI }, "position": { "line": 4, "character": character }, "ch": ch,
+                "options": { "tabSize": 2, "insertSpaces": true } })
+    };
+    expect![[r#"[{"newText":"  ","range":{"end":{"character":0,"line":4},"start":{"character":0,"line":4}}},{"newText":"","range":{"end":{"character":4,"line":4},"start":{"character":3,"line":4}}}]"#]].assert_eq(&client.ask("textDocument/onTypeFormatting", asked(5, ";")));
+    assert_eq!(client.ask_value("textDocument/onTypeFormatting", asked(5, ""))["error"], -32602);
+    client.stop();
+}
+
 /// Inline PTX of a CUDA source.
 #[test]
 fn inline_ptx() {
     let uri = "file:///w/a.cu";
     let mut client = Client::start(json!({ "textDocument": { "diagnostic": {} } }));
     client.open(uri, "cuda-cpp", "void f() {\n  asm(\"mov.u32 %0, %%laneidd;\" : \"=r\"(x));\n}\n");
-    expect![[r#"{"items":[{"code":"ptx::unknown-name","message":"no register is called `%laneidd`\nhelp: did you mean `%laneid`?","range":{"end":{"character":28,"line":1},"start":{"character":19,"line":1}},"severity":1,"source":"oriole"}],"kind":"full","resultId":"5e0409f2e3853a87"}"#]]
+    expect![[r#"{"items":[{"code":"ptx::unknown-name","codeDescription":{"href":"https://github.com/oriole-compiler/oriole/blob/main/docs/codes.md#ptxunknown-name"},"message":"no register is called `%laneidd`\nhelp: did you mean `%laneid`?","range":{"end":{"character":28,"line":1},"start":{"character":19,"line":1}},"severity":1,"source":"oriole"}],"kind":"full","resultId":"8c6f0ac70d2b8126"}"#]]
         .assert_eq(&client.ask("textDocument/diagnostic", json!({ "textDocument": { "uri": uri } })));
     client.stop();
 }

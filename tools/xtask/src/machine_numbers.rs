@@ -14,6 +14,7 @@ const KNOW_CHIPS: &[&str] = &[
     "crates/hir/",
     "crates/diagnostics/",
     "crates/ptxas/",
+    "crates/ide/src/completion/templates.rs",
     "crates/ide/src/documentation.rs",
     "crates/cubin/src/rules.rs",
 ];

@@ -2,6 +2,8 @@
 
 use rustc_hash::FxHashSet;
 
+use super::subject::Subject;
+use super::templates::{Part, Template};
 use crate::snapshot::Located;
 use crate::{Edit, Range};
 
@@ -24,6 +26,8 @@ pub enum CompletionKind {
     Label,
     /// A special register, a chip, a version.
     Constant,
+    /// A whole statement with places to fill in.
+    Template,
 }
 
 /// A completion.
@@ -33,12 +37,16 @@ pub struct Completion {
     pub label: String,
     /// Type or form in short.
     pub detail: String,
-    /// The description.
-    pub documentation: String,
+    /// The key of its description, which is written when it is asked for.
+    pub subject: Option<Subject>,
     /// The kind.
     pub kind: CompletionKind,
-    /// The edit that inserts it.
+    /// The edit that inserts it in place of the typed letters.
     pub edit: Edit,
+    /// The range of the whole word, of which the typed letters are the beginning.
+    pub word: Range,
+    /// The parts of a statement with places to fill in.
+    pub parts: Option<&'static [Part]>,
     /// Lower is more likely; equal ranks are sorted by label.
     pub rank: u8,
 }
@@ -46,6 +54,8 @@ pub struct Completion {
 /// The completions of a position: those that fit the typed text, each label once.
 pub(super) struct Collector<'a> {
     pub range: Range,
+    /// The range up to the end of the word.
+    pub word: Range,
     pub located: Located<'a>,
     pub partial: &'a str,
     pub list: Vec<Completion>,
@@ -60,16 +70,49 @@ fn fits(partial: &str, label: &str) -> bool {
 
 impl Collector<'_> {
     /// Adds a completion if it fits the typed text.
-    pub fn add(&mut self, label: &str, kind: CompletionKind, detail: &str, documentation: &str, rank: u8) {
-        if !fits(self.partial, label.trim_start_matches('.')) && !fits(self.partial, label) {
+    pub fn add(
+        &mut self,
+        label: &str,
+        kind: CompletionKind,
+        detail: &str,
+        subject: Option<Subject>,
+        rank: u8,
+    ) {
+        if !self.fits(label) {
             return;
         }
         // The label is the inserted text, so that an editor matches the typed text with it.
         let Some(edit) = self.located.up_edit(Edit::new(self.range, label)) else { return };
         let label = edit.text.clone();
         if self.seen.insert(label.clone()) {
-            let (detail, documentation) = (detail.to_owned(), documentation.to_owned());
-            self.list.push(Completion { label, detail, documentation, kind, edit, rank });
+            let (detail, word) = (detail.to_owned(), self.word_of(edit.range));
+            self.list.push(Completion { label, detail, subject, kind, edit, word, parts: None, rank });
         }
+    }
+
+    /// Adds a statement with places to fill in, if its label fits the typed text.
+    pub fn add_template(&mut self, template: &'static Template) {
+        if !self.fits(template.label) || self.located.snippet.is_some() {
+            return;
+        }
+        self.list.push(Completion {
+            label: template.label.to_owned(),
+            detail: template.meaning.to_owned(),
+            subject: Some(Subject::Template(template.label)),
+            kind: CompletionKind::Template,
+            edit: Edit::new(self.range, template.plain()),
+            word: self.word,
+            parts: Some(template.parts),
+            rank: 3,
+        });
+    }
+
+    fn fits(&self, label: &str) -> bool {
+        fits(self.partial, label.trim_start_matches('.')) || fits(self.partial, label)
+    }
+
+    /// The range of the whole word in the file, of which `typed` is the beginning.
+    fn word_of(&self, typed: Range) -> Range {
+        self.located.up(self.word).map_or(typed, |word| Range::new(typed.start, word.end.max(typed.end)))
     }
 }

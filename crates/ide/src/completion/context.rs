@@ -11,6 +11,8 @@ pub(super) struct Context<'a> {
     pub located: Located<'a>,
     pub spot: Spot<'a>,
     pub typing: Typing,
+    /// The text of the unit.
+    pub text: &'a str,
 }
 
 /// The context of a position; `None` outside of PTX.
@@ -30,5 +32,5 @@ pub(super) fn context<'a>(snapshot: &'a Snapshot, file: FileId, at: u32) -> Opti
         }
         _ => typing(text, spot.at),
     };
-    Some(Context { located, spot, typing })
+    Some(Context { located, spot, typing, text })
 }

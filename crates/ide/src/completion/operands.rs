@@ -9,6 +9,7 @@ use oriole_syntax::UnitKind;
 use super::collector::{Collector, CompletionKind};
 use super::context::Context;
 use super::progress::{operand_rows, register_fits};
+use super::subject::Subject;
 use crate::documentation;
 use crate::names::{Declaration, DeclarationKind, names};
 use crate::snapshot::Snapshot;
@@ -79,7 +80,7 @@ pub(super) fn operands(
         for &unit in &files::index(db, source).functions {
             if unit.kind(db) != UnitKind::Entry && argument.is_none() {
                 let detail = crate::symbols::signature(db, unit);
-                out.add(unit.name(db), CompletionKind::Function, &detail, "", 0);
+                out.add(unit.name(db), CompletionKind::Function, &detail, None, 0);
             }
         }
         registers(&visible, &names.occurrences, |_| Some(2), out);
@@ -105,8 +106,8 @@ pub(super) fn operands(
     }
     if has(&|kind| kind == Kind::MoveSource) && context.typing.operands.len() == 1 {
         for name in SPECIAL {
-            let (ty, meaning) = documentation::special(name).unwrap_or_default();
-            out.add(name, CompletionKind::Constant, ty, meaning, 3);
+            let (ty, _) = documentation::special(name).unwrap_or_default();
+            out.add(name, CompletionKind::Constant, ty, Some(Subject::Special(name)), 3);
         }
     }
 }
@@ -127,7 +128,7 @@ fn registers(
         let Some(ty) = Type::from_name(&declaration.ty) else { continue };
         let Some(rank) = rank(ty) else { continue };
         let Some(count) = count else {
-            out.add(&declaration.name, CompletionKind::Register, &declaration.detail, "", rank);
+            out.add(&declaration.name, CompletionKind::Register, &declaration.detail, None, rank);
             continue;
         };
         let mut numbers: Vec<u64> = occurrences
@@ -147,7 +148,7 @@ fn registers(
             } else {
                 declaration.detail.clone()
             };
-            out.add(&name, CompletionKind::Register, &detail, "", rank + u8::from(Some(number) == free));
+            out.add(&name, CompletionKind::Register, &detail, None, rank + u8::from(Some(number) == free));
         }
     }
 }
@@ -161,14 +162,14 @@ fn variables(db: &dyn Db, context: &Context<'_>, visible: &[&Declaration], out: 
             DeclarationKind::Variable | DeclarationKind::Parameter | DeclarationKind::Result
         );
         if is && matches(&declaration.detail) {
-            out.add(&declaration.name, CompletionKind::Variable, &declaration.detail, "", 1);
+            out.add(&declaration.name, CompletionKind::Variable, &declaration.detail, None, 1);
         }
     }
     for &unit in &files::index(db, context.located.source).variables {
         for (name, _) in files::globals(db, unit) {
             let detail = crate::symbols::variable_detail(db, unit, name);
             if matches(&detail) {
-                out.add(name, CompletionKind::Variable, &detail, "", 2);
+                out.add(name, CompletionKind::Variable, &detail, None, 2);
             }
         }
     }
@@ -176,6 +177,6 @@ fn variables(db: &dyn Db, context: &Context<'_>, visible: &[&Declaration], out: 
 
 fn labels(visible: &[&Declaration], kind: DeclarationKind, out: &mut Collector<'_>) {
     for declaration in visible.iter().filter(|declaration| declaration.kind == kind) {
-        out.add(&declaration.name, CompletionKind::Label, "label", "", 0);
+        out.add(&declaration.name, CompletionKind::Label, "label", None, 0);
     }
 }
