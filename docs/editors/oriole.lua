@@ -170,6 +170,18 @@ local function start(buffer)
   end
 end
 
+-- The colours of the tree-sitter grammar, if its parser is installed.
+local function colour(buffer)
+  if not vim.treesitter or #vim.api.nvim_get_runtime_file('parser/ptx.*', false) == 0 then
+    return
+  end
+  if vim.treesitter.start then
+    vim.treesitter.start(buffer, 'ptx')
+  else
+    require('vim.treesitter.highlighter').new(vim.treesitter.get_parser(buffer, 'ptx'))
+  end
+end
+
 function M.setup(config)
   M.config = vim.tbl_extend('force', M.config, config or {})
   if vim.filetype and vim.filetype.add then
@@ -190,6 +202,7 @@ function M.setup(config)
       if vim.bo[event.buf].filetype == 'ptx' then
         vim.bo[event.buf].commentstring = '// %s'
         vim.bo[event.buf].iskeyword = '@,48-57,_,$,%'
+        colour(event.buf)
       end
       start(event.buf)
     end,

@@ -68,6 +68,10 @@ def main() -> None:
     (language,) = config["language"]
     assert language["file-types"] == ["ptx"] and language["scope"] == "source.ptx", language
     (name,) = language["language-servers"]
+    (grammar,) = config["grammar"]
+    assert grammar["name"] == language["name"], grammar
+    package = ROOT / grammar["source"]["subpath"]
+    assert (package / "src/parser.c").exists() and (package / "queries/highlights.scm").exists(), package
     server = config["language-server"][name]
     command = [server["command"], *server["args"]]
 

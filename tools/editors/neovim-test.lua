@@ -33,6 +33,18 @@ local function run()
   local client = oriole.client(buffer)
   check('its root is the folder of oriole.toml', vim.loop.fs_realpath(client.config.root_dir) == vim.loop.fs_realpath('.'), client.config.root_dir)
 
+  if #vim.api.nvim_get_runtime_file('parser/ptx.so', false) > 0 then
+    check('the colours are those of the grammar', vim.treesitter.highlighter.active[buffer] ~= nil)
+    local root = vim.treesitter.get_parser(buffer, 'ptx'):parse()[1]:root()
+    check('the grammar takes the file', root:type() == 'source_file' and not root:has_error(), root:sexpr())
+    local query = (vim.treesitter.query.get or vim.treesitter.get_query or require('vim.treesitter.query').get_query)('ptx', 'highlights')
+    local groups = {}
+    for capture in query:iter_captures(root, buffer, 0, 40) do
+      groups[query.captures[capture]] = true
+    end
+    check('the grammar has colours', groups['keyword.operator'] and groups['variable.builtin'] and groups['label'], groups)
+  end
+
   -- Lines are counted from one here, columns from zero.
   local function find(text)
     for number, line in ipairs(vim.api.nvim_buf_get_lines(buffer, 0, -1, false)) do

@@ -23,6 +23,13 @@ module="$(dirname "$oriole")/../share/oriole/editors/oriole.lua"
 [ -f "$module" ] || module="$root/docs/editors/oriole.lua"
 cp "$module" "$folder/lua/"
 cp "$root/test-data/kernels/control.ptx" "$folder/"
+# The parser of the grammar, as docs/editors/neovim.md says.
+grammar="$root/tools/tree-sitter-ptx"
+if command -v cc >/dev/null; then
+    mkdir -p "$folder/parser" "$folder/queries/ptx"
+    cc -shared -fPIC -O1 -I "$grammar/src" -o "$folder/parser/ptx.so" "$grammar/src/parser.c"
+    cp "$grammar/queries/highlights.scm" "$folder/queries/ptx/"
+fi
 printf 'level = 3\n' > "$folder/oriole.toml"
 cd "$folder"
 PATH="$(dirname "$oriole"):$PATH" HOME="$folder/home" XDG_CONFIG_HOME="$folder/home" XDG_DATA_HOME="$folder/home" \
