@@ -1,10 +1,14 @@
 // The commands. Those that lenses run get `{ uri, kernel }`; from the palette the function under the cursor is meant, or one
 // that is picked.
 
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+
 import * as vscode from 'vscode';
 
 import { Panes } from './panes';
 import { LAST, phasePicks } from './phases';
+import { launchesBeside, profileArguments, run, verifyArguments } from './programRuns';
 import { Ask, Comparison, DocumentSymbol, LastEdit, MemoryUsage, TreeNode, messageOf } from './protocol';
 import { ReportDocuments } from './reportDocuments';
 import { comparison, memoryText, treeText } from './reports';
@@ -14,6 +18,8 @@ interface Asked {
   uri?: string;
   kernel?: string;
   phase?: string;
+  /** A file with launch records. */
+  launches?: string;
   chip?: string;
 }
 
@@ -21,6 +27,10 @@ export interface Parts {
   ask: Ask;
   panes: Panes;
   restart(): Promise<void>;
+  /** The program that serves, which has commands of its own too. */
+  program(): string;
+  /** The chip that was chosen for a file. */
+  target(uri: string): string | undefined;
   /** Keeps the chip that a file is shown for, and makes everything that depends on it again. */
   targetChanged(uri: string, chip: string | undefined): void;
   chips: readonly string[];
@@ -67,6 +77,24 @@ export function commands(parts: Parts): vscode.Disposable[] {
       );
       await reports.show(`${place.kernel} and ptxas`, comparison(found));
     },
+    'oriole.verify': async (asked) => {
+      const place = await kernelOf(ask, asked, true, 'Verify which kernel?');
+      const file = place && (await savedFile(place.uri));
+      if (!file) return;
+      const { kernel, uri } = place;
+      const text = await output(parts.program(), verifyArguments(file, kernel, parts.target(uri)), file, `Verifying ${kernel}`);
+      if (text !== undefined) await reports.show(`${kernel} verified`, text);
+    },
+    'oriole.profile': async (asked) => {
+      const place = await kernelOf(ask, asked, true, 'Profile which kernel?');
+      const file = place && (await savedFile(place.uri));
+      if (!file) return;
+      const { kernel, uri } = place;
+      const launches = asked.launches ?? launchesBeside(file, kernel, fs.existsSync) ?? (await pickLaunches(file));
+      if (!launches) return;
+      const text = await output(parts.program(), profileArguments(file, launches, parts.target(uri)), file, `Profiling ${kernel}`);
+      if (text !== undefined) await reports.show(`${kernel} profile`, text);
+    },
     'oriole.restartServer': () => parts.restart(),
     'oriole.showSyntaxTree': async (asked) => {
       const uri = asked.uri ?? ptxUri();
@@ -103,6 +131,37 @@ function ptxUri(): string | undefined {
   const uri = ptxEditor()?.document.uri.toString();
   if (!uri) void vscode.window.showInformationMessage('Oriole: open a PTX file first.');
   return uri;
+}
+
+/** The file of a document, with the text that is in the editor. */
+async function savedFile(uri: string): Promise<string | undefined> {
+  const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(uri));
+  if (document.uri.scheme !== 'file' || (document.isDirty && !(await document.save()))) {
+    void vscode.window.showInformationMessage('Oriole: save the file first; the program reads it.');
+    return undefined;
+  }
+  return document.uri.fsPath;
+}
+
+/** The launch records of a file that no name tells. */
+async function pickLaunches(file: string): Promise<string | undefined> {
+  const picked = await vscode.window.showOpenDialog({
+    title: 'Launch records',
+    defaultUri: vscode.Uri.file(path.dirname(file)),
+    filters: { 'Launch records': ['json', 'jsonl'] },
+  });
+  return picked?.[0]?.fsPath;
+}
+
+/** What the program writes about a file; `undefined` if the person ended it. */
+function output(program: string, parameters: string[], file: string, title: string): Promise<string | undefined> {
+  const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
+  return Promise.resolve(
+    vscode.window.withProgress(options, async (_progress, token) => {
+      const ran = await run(program, parameters, path.dirname(file), (end) => token.onCancellationRequested(end));
+      return ran.status === null ? undefined : ran.text;
+    }),
+  );
 }
 
 async function kernelOf(

@@ -45,6 +45,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       ask: own.ask,
       panes,
       restart,
+      program: () => own.program(),
+      target: (uri) => targets.get(uri),
       chips: chips(context),
       targetChanged: (uri, chip) => {
         if (chip) targets.set(uri, chip);

@@ -123,6 +123,15 @@ describe('extension', () => {
     assert.deepEqual(editor.errors, []);
   });
 
+  test('a kernel is verified and profiled by the program', async () => {
+    const uri = source.document.uri.toString();
+    await editor.run('oriole.verify', { uri, kernel: 'control_collatz' });
+    assert.match(last().text, /control_collatz/);
+    await editor.run('oriole.profile', { uri, kernel: 'control_collatz' });
+    assert.match(last().text, /control_collatz/);
+    assert.deepEqual(editor.errors, []);
+  });
+
   test('reports, and an error that is told', async () => {
     await editor.run('oriole.memoryUsage');
     assert.match(last().text, /^The database holds /);

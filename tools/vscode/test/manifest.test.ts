@@ -25,6 +25,17 @@ test('commands and settings of the manifest are those of the code', () => {
   for (const menu of Object.values(manifest.contributes.menus).flat()) {
     assert.ok(declared.includes((menu as { command: string }).command));
   }
+  const bindings = manifest.contributes.keybindings as { command: string; key: string; mac: string }[];
+  for (const binding of bindings) assert.ok(declared.includes(binding.command), binding.command);
+  assert.equal(new Set(bindings.map((binding) => binding.key)).size, bindings.length, 'a key has one command');
+  for (const { steps } of manifest.contributes.walkthroughs as { steps: { description: string; completionEvents: string[] }[] }[]) {
+    for (const [, command] of steps.flatMap((step) => [...step.description.matchAll(/command:(oriole\.\w+)/g)])) {
+      assert.ok(declared.includes(command), command);
+    }
+    for (const event of steps.flatMap((step) => step.completionEvents)) {
+      assert.ok(event === 'onLanguage:ptx' || declared.includes(event.replace('onCommand:', '')), event);
+    }
+  }
   // One list of chips: that of the settings' schema, which the server's tests hold to the chips that compile.
   assert.deepEqual(manifest.contributes.configuration.properties['oriole.targets'].items.enum, schema.properties.targets.items.enum);
   // The same of knobs and switches.
@@ -33,8 +44,9 @@ test('commands and settings of the manifest are those of the code', () => {
 });
 
 test('files that the manifest names are there and packed', () => {
-  const { languages, grammars } = manifest.contributes;
-  const named = [...languages.map((each: { configuration: string }) => each.configuration), ...grammars.map((each: { path: string }) => each.path)];
+  const { languages, grammars, walkthroughs } = manifest.contributes;
+  const media = walkthroughs.flatMap((each: { steps: { media: { markdown: string } }[] }) => each.steps.map((step) => `./${step.media.markdown}`));
+  const named = [`./${manifest.icon}`, ...media, ...languages.map((each: { configuration: string }) => each.configuration), ...grammars.map((each: { path: string }) => each.path)];
   const packed = fs.readFileSync(path.join(OWN, '.vscodeignore'), 'utf8');
   for (const name of named) {
     assert.ok(fs.existsSync(path.join(OWN, name)), name);
