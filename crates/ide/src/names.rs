@@ -137,6 +137,11 @@ pub(crate) fn names<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Names {
     build(files::function_tree(db, unit).unit(), Builder::default())
 }
 
+/// The names of a tree, kept nowhere.
+pub(crate) fn names_of(tree: ast::Unit<'_>) -> Names {
+    build(tree, Builder::default())
+}
+
 /// The names of a unit as far as a query about one name needs them: all declarations, and of the other names at least
 /// those with this spelling and those that jumps mention. In a large kernel these are few, and they are found without
 /// reading most of the tree, which matters for a query right after a keystroke.

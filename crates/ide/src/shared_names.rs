@@ -8,13 +8,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use oriole_hir::{Declared, Linkage};
 use oriole_inputs::{Db, FunctionUnit, SourceFile};
 use oriole_queries::files;
 use oriole_query_macro::query;
-use oriole_syntax::UnitKind;
+use oriole_syntax::ast::{Item, Linkage};
 
-use crate::names::{Access, Meaning, names};
+use crate::names::{Access, Meaning, names, names_of};
 use crate::snapshot::Snapshot;
 use crate::{FileId, Language};
 
@@ -29,31 +28,57 @@ pub(crate) enum Standing {
     Defines,
 }
 
+/// A declaration of a name of the module, without its place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Declared {
+    name: Arc<str>,
+    /// `None` for a name of the file alone.
+    standing: Option<Standing>,
+    /// A function with a body.
+    has_body: bool,
+}
+
 /// The module's names in a unit, without places.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Mentions {
-    /// Declared names with their standing; `None` for those of the file alone.
-    declared: Vec<(Arc<str>, Option<Standing>)>,
+    declared: Vec<Declared>,
     /// Names that are used or declared, each once.
     all: BTreeSet<Arc<str>>,
 }
 
-/// The names that a unit mentions.
+/// The names that a unit mentions. Most files of a workspace are never shown, so their trees and places are not kept.
 #[query(returns(ref))]
 pub(crate) fn mentions<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Mentions {
-    let names = names(db, unit).occurrences.iter().filter(|found| found.meaning == Meaning::Module);
-    let declared = files::declared(db, unit).iter();
-    let standing = |declared: &Declared| match declared {
-        Declared::Variable { info, .. } => of_linkage(info.linkage, true),
-        Declared::Function { linkage, .. } => {
-            of_linkage(*linkage, matches!(unit.kind(db), UnitKind::Entry | UnitKind::Function))
+    let parse = unit.text(db).0.parse_once();
+    let mut declared = Vec::new();
+    for item in parse.unit().items() {
+        match item {
+            Item::Function(function) => {
+                let has_body = function.body().is_some();
+                let standing = of_linkage(function.linkage().first().map(|word| word.0), has_body);
+                let name = function.name().map(|name| name.text().into());
+                declared.extend(name.map(|name| Declared { name, standing, has_body }));
+            }
+            Item::Variable(variable) => {
+                let standing = of_linkage(variable.linkage().first().map(|word| word.0), true);
+                let names = variable.declarators().filter_map(|declarator| declarator.name());
+                declared.extend(names.map(|name| Declared {
+                    name: name.text().into(),
+                    standing,
+                    has_body: false,
+                }));
+            }
+            Item::Alias(alias) => {
+                let name = alias.alias().map(|name| name.text().into());
+                let standing = Some(Standing::DefinesWeakly);
+                declared.extend(name.map(|name| Declared { name, standing, has_body: false }));
+            }
+            _ => {}
         }
-        Declared::Alias { .. } => Some(Standing::DefinesWeakly),
-    };
-    Mentions {
-        declared: declared.map(|declared| (Arc::from(declared.name()), standing(declared))).collect(),
-        all: names.map(|found| found.name.clone()).collect(),
     }
+    let names = names_of(parse.unit()).occurrences;
+    let of_module = names.into_iter().filter(|found| found.meaning == Meaning::Module);
+    Mentions { declared, all: of_module.map(|found| found.name).collect() }
 }
 
 /// The standing of a declaration; `has_body` for a function with one, and for a variable.
@@ -85,10 +110,14 @@ pub(crate) struct SharedNames<'db> {
 #[query(returns(ref))]
 pub(crate) fn shared_names(db: &dyn Db, file: SourceFile) -> SharedNames<'_> {
     let mut found = SharedNames::default();
+    let mut with_body = BTreeSet::new();
     let units = files::split_file(db, file);
     for &unit in units {
-        for (name, standing) in &mentions(db, unit).declared {
+        for Declared { name, standing, has_body } in &mentions(db, unit).declared {
             found.declared.insert(name.clone());
+            if *has_body {
+                with_body.insert(name.clone());
+            }
             let Some(standing) = *standing else { continue };
             let known = found.shared.entry(name.clone());
             let known = known.or_insert(SharedName { standing, units: Vec::new() });
@@ -96,13 +125,9 @@ pub(crate) fn shared_names(db: &dyn Db, file: SourceFile) -> SharedNames<'_> {
         }
     }
     // A function may be declared with its linkage and defined without it.
-    let defined = |name: &str| {
-        let unit = files::definition(db, file, name.into())?;
-        matches!(unit.kind(db), UnitKind::Entry | UnitKind::Function).then_some(Standing::Defines)
-    };
     for (name, shared) in &mut found.shared {
-        if shared.standing == Standing::Declares {
-            shared.standing = defined(name).unwrap_or(Standing::Declares);
+        if shared.standing == Standing::Declares && with_body.contains(name) {
+            shared.standing = Standing::Defines;
         }
     }
     for &unit in units {

@@ -310,11 +310,10 @@ fn an_edit_in_a_body_reads_nothing_of_other_files_again() {
     check(
         ran(&files.host),
         expect![[r#"
-        function_tree function square
-        names function square
-        mentions function square
-        declared function square
-    "#]],
+            mentions function square
+            function_tree function square
+            names function square
+        "#]],
     );
     // Its index changes, and that of no other file, when a unit mentions one more name of the module.
     files.host.change(library, &change("table"));
@@ -322,11 +321,10 @@ fn an_edit_in_a_body_reads_nothing_of_other_files_again() {
     check(
         ran(&files.host),
         expect![[r#"
-        function_tree function square
-        names function square
-        mentions function square
-        declared function square
-        shared_names 
-    "#]],
+            mentions function square
+            shared_names 
+            function_tree function square
+            names function square
+        "#]],
     );
 }

@@ -30,7 +30,7 @@ pub fn split_file(db: &dyn Db, file: SourceFile) -> Vec<FunctionUnit<'_>> {
     FunctionUnit::of(db, file)
 }
 
-/// The tree of a unit. The only query that reads a unit's text, of which the tree is a part that is made at first need.
+/// The tree of a unit. The only query here that reads a unit's text, of which the tree is a part that is made at first need.
 #[query(returns(ref), heap_size = weight::tree)]
 pub fn function_tree<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Parse {
     unit.text(db).0.parse().clone()

@@ -72,6 +72,16 @@ impl UnitSource {
         tree
     }
 
+    /// Its tree for one look at a text that may never be shown: a tree that is not there yet is not kept either, unless an
+    /// earlier one makes it cheap.
+    pub fn parse_once(&self) -> Parse {
+        match self.tree.get() {
+            Some(tree) => tree.clone(),
+            None if self.earlier().is_some() => self.parse().clone(),
+            None => parse_unit(self.kind, &self.text),
+        }
+    }
+
     /// The hash of its text. All callers use the same hash function, and the hash is computed once.
     pub fn digest(&self, hash: impl FnOnce(&str) -> [u8; 32]) -> &[u8; 32] {
         self.digest.get_or_init(|| hash(&self.text))
