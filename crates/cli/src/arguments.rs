@@ -430,7 +430,7 @@ pub struct Verify {
 /// `oriole view`
 #[derive(Args, Debug)]
 pub struct View {
-    /// PTX file, or a file with PTX in it; `-` is standard input.
+    /// PTX file or cubin, or a file with one in it; `-` is standard input.
     pub input: PathBuf,
     /// Image of a file that holds several.
     #[command(flatten)]
@@ -441,6 +441,21 @@ pub struct View {
     /// Only this kernel, by its symbol or its source name (`foo`, `foo<int>`, `space::foo`); repeatable.
     #[arg(long = "kernel", value_name = "NAME")]
     pub kernels: Vec<String>,
+    /// Also show the code of this cubin, as of another compiler, aligned with that of the input.
+    #[arg(long, value_name = "FILE")]
+    pub cubin: Option<PathBuf>,
+    /// Take the heat from a run of this launch record in the timing model, as `oriole profile` does.
+    #[arg(long, value_name = "FILE")]
+    pub launch: Option<PathBuf>,
+    /// Serve the page on this machine instead of writing it, and follow changes of the input; ends on Ctrl-C.
+    #[arg(long, conflicts_with = "output")]
+    pub serve: bool,
+    /// Port of --serve [default: a free one].
+    #[arg(long, value_name = "N", requires = "serve")]
+    pub port: Option<u16>,
+    /// Open the page of --serve in the browser.
+    #[arg(long, requires = "serve")]
+    pub open: bool,
     /// Target and options.
     #[command(flatten)]
     pub target: Target,

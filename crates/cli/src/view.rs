@@ -1,25 +1,30 @@
-//! `oriole view`: a page about a file, for a browser. Its contents are `oriole-explore`'s.
+//! `oriole view`: a page about a file, for a browser. Its contents are `oriole-explore`'s; what is shown is made in `subject`,
+//! the timing model's heat in `heat`, and `serve` answers a page that is served. No HTML is written here.
+
+mod gate;
+mod heat;
+mod serve;
+mod subject;
 
 use crate::arguments::{Linked, Target, View};
-use crate::files::device::{self, Asked};
 use crate::files::input;
 use crate::files::output::Output;
-use crate::names;
 use crate::outcome::{Outcome, failed, misused};
 use crate::render;
-use crate::session::{linked, options, threads};
-use oriole_chip::Chip;
-use oriole_explore::{FileView, Question, gather, page};
-use oriole_ide::{AnalysisHost, Language, Settings, SettingsId};
+use crate::session::threads;
+use oriole_explore::page;
 use oriole_options::Options;
+use subject::{Opened, Subject};
 
 /// Runs `oriole view`.
 pub fn view(arguments: &View) -> Outcome {
-    let (chip, options) = match options(&arguments.target) {
-        Ok(read) => read,
-        Err(message) => return misused(message),
+    let subject = match Subject::new(arguments) {
+        Ok(subject) => subject,
+        Err(trouble) => return trouble.report(),
     };
-    let options = linked(options, arguments.linked);
+    if arguments.serve {
+        return serve::serve(&subject);
+    }
     let output = match &arguments.output {
         Some(path) => Output::new(path, &arguments.input),
         None if input::is_standard(&arguments.input) => {
@@ -27,67 +32,34 @@ pub fn view(arguments: &View) -> Outcome {
         }
         None => Output::new(&arguments.input.with_extension("html"), &arguments.input),
     };
-    let output = match output {
-        Ok(output) => output,
-        Err(message) => return failed(message),
-    };
-    let asked =
-        Asked { kernels: &arguments.kernels, ..Asked::of(&arguments.target.arch, &arguments.which.image) };
-    let text = match device::text(&arguments.input, asked) {
-        Ok(text) => text,
-        Err(error) => return error.report(),
-    };
-    let gathered = match gathered(arguments, &text, chip, options) {
-        Ok(gathered) => gathered,
-        Err(outcome) => return outcome,
-    };
-    match output.write(page(&gathered).as_bytes()) {
-        Ok(()) => Outcome::Right,
+    match output {
+        Ok(output) => write(&subject, &output),
         Err(message) => failed(message),
     }
 }
 
-/// The facts of the page, or how the command ends without one, after it has printed the reason.
-fn gathered(arguments: &View, text: &str, chip: Option<Chip>, options: Options) -> Result<FileView, Outcome> {
-    const SHARED: SettingsId = SettingsId(0);
-    let shown = input::shown(&arguments.input);
-    let mut host = AnalysisHost::new();
-    let words = in_words(&arguments.target, arguments.linked, &options);
-    host.set_settings(SHARED, Settings { targets: chip.into_iter().collect(), options });
-    let file = host.open(Language::Ptx, text, SHARED);
-    let analysis = host.analysis();
-    // Nothing changes and nothing cancels here: each answer is there.
-    let answered = || -> oriole_ide::Cancellable<Result<FileView, Outcome>> {
-        let targets = analysis.targets(file)?;
-        let Some(&chip) = targets.first() else { return Ok(Err(failed("the file names no chip"))) };
-        let Some((compiled, _)) = analysis.compile(file, chip, threads(arguments.jobs))? else {
-            return Ok(Err(failed(format!("{shown}: it does not compile"))));
-        };
-        render::to_terminal(&shown, text, &compiled.diagnostics);
-        if compiled.cubin.is_none() {
-            return Ok(Err(Outcome::Failed));
-        }
-        let kernels = analysis.kernels(file)?;
-        let known: Vec<&str> = kernels.iter().map(String::as_str).collect();
-        let mut only = Vec::new();
-        for asked in &arguments.kernels {
-            match names::one_of("kernel", &known, asked) {
-                Ok(name) => only.push(name.to_owned()),
-                Err(message) => return Ok(Err(misused(format!("{shown}: {message}")))),
-            }
-        }
-        let question =
-            Question { file: &shown, chip, options: &words, only: &only, demangle: names::are_demangled() };
-        let view = match gather(&analysis, file, &question)? {
-            Ok(view) => view,
-            Err(message) => return Ok(Err(failed(format!("{shown}: {message}")))),
-        };
-        if view.kernels.is_empty() {
-            return Ok(Err(failed(format!("{shown}: there is no kernel"))));
-        }
-        Ok(Ok(view))
+fn write(subject: &Subject<'_>, output: &Output) -> Outcome {
+    let opened = subject.read().map(Opened::new);
+    let opened = match opened {
+        Ok(opened) => opened,
+        Err(trouble) => return trouble.report(),
     };
-    answered().unwrap_or_else(|_| Err(failed("the compile was cancelled")))
+    let analysis = opened.host.analysis();
+    // Nothing changes and nothing cancels here: each answer is there.
+    let answered = || -> oriole_ide::Cancellable<Outcome> {
+        let shown = subject.shown(&opened, &analysis)?;
+        render::to_terminal(&subject.name, opened.text(), &shown.diagnostics);
+        let view = match shown.view {
+            Ok(view) => view,
+            Err(trouble) => return Ok(trouble.report()),
+        };
+        let text = match page(&view, &analysis, threads(subject.arguments.jobs))? {
+            Ok(text) => text,
+            Err(error) => return Ok(failed(format!("{}: {error}", subject.name))),
+        };
+        Ok(output.write(text.as_bytes()).map_or_else(failed, |()| Outcome::Right))
+    };
+    answered().unwrap_or_else(|_| failed("the compile was cancelled"))
 }
 
 /// The options that were asked for, as they stand on a command line.

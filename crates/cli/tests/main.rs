@@ -41,6 +41,7 @@ mod records;
 mod reduce;
 #[cfg(target_os = "linux")]
 mod resident;
+mod serve;
 mod support;
 mod time;
 mod verdicts;

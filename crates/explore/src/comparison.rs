@@ -238,7 +238,7 @@ fn opcodes(kernels: [&KernelCode; 2]) -> Vec<(&'static str, [u32; 2])> {
 }
 
 /// The significant part of an instruction.
-fn key(row: &Row, manner: Manner) -> String {
+pub(crate) fn key(row: &Row, manner: Manner) -> String {
     if manner.exact {
         return format!("{} {:?}", row.text, row.instruction.control);
     }

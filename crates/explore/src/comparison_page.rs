@@ -4,7 +4,7 @@ use maud::{DOCTYPE, Markup, html};
 use oriole_ide::demangle;
 
 use crate::comparison::{Change, Comparison, Figure, Line, Pair};
-use crate::page::head;
+use crate::page::{Scripts, head};
 
 const STYLE: &str = include_str!("comparison.css");
 
@@ -17,7 +17,7 @@ pub fn comparison_page(comparison: &Comparison, demangled: bool) -> String {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
-            (head(&format!("{first} and {second}"), STYLE, false))
+            (head(&format!("{first} and {second}"), STYLE, Scripts::None))
             body {
                 header {
                     h1 { "Comparison" }

@@ -5,9 +5,8 @@
 
 use std::fmt::Write as _;
 
-use maud::{Markup, html};
-use oriole_diagnostics::counted;
 use oriole_sass::Op;
+use serde::Serialize;
 
 use crate::code::{Block, KernelCode};
 use crate::graphviz::{Edge, EdgeKind, Graph, Node, title};
@@ -33,63 +32,38 @@ fn edges(code: &KernelCode) -> Vec<(usize, usize)> {
     edges.filter(|&(from, to)| !is_call(code, from, to)).collect()
 }
 
-/// The graph as SVG, and whether it is in layers.
-pub fn svg(code: &KernelCode) -> (Markup, bool) {
+/// The drawing in numbers, which the script of a page makes shapes of.
+#[derive(Serialize)]
+pub struct GraphColumns {
+    /// Width and height.
+    size: [i64; 2],
+    /// Width and height of a block.
+    block: [i64; 2],
+    /// Left and top of each block, one after the other.
+    corners: Vec<i64>,
+    /// Blocks that each edge goes from and to, one after the other.
+    edges: Vec<usize>,
+    /// The path of each edge.
+    paths: Vec<String>,
+    in_layers: bool,
+}
+
+/// The graph of a kernel for a page.
+pub fn columns(code: &KernelCode) -> GraphColumns {
     let edges = edges(code);
     let sizes = vec![BOX; code.blocks.len()];
     let drawn = (code.blocks.len() <= MOST_BLOCKS).then(|| layered(&sizes, &edges)).flatten();
     let in_layers = drawn.is_some();
     let drawing = drawn.unwrap_or_else(|| column(code.blocks.len(), &edges));
-    let longest = code.blocks.iter().map(|block| block.cycles).max().unwrap_or(1).max(1);
-    let markup = html! {
-        svg.graph width=(number(drawing.size.0)) height=(number(drawing.size.1))
-            viewBox={ "0 0 " (number(drawing.size.0)) " " (number(drawing.size.1)) } role="img"
-            aria-label={ "Control-flow graph of " (code.blocks.len()) " blocks" } {
-            @for (points, &(from, to)) in drawing.edges.iter().zip(&edges) {
-                path.edge.back[code.blocks[to].first <= code.blocks[from].first] d=(route(points))
-                    data-from=(from) data-to=(to) marker-end="url(#head)" {}
-            }
-            @for (at, (block, corner)) in code.blocks.iter().zip(&drawing.nodes).enumerate() {
-                g.node.{ "depth" (block.loop_depth.min(3)) } data-b=(at)
-                    transform={ "translate(" (number(corner.0)) " " (number(corner.1)) ")" } {
-                    title { (describe(code, block)) }
-                    rect.box width=(BOX.0) height=(BOX.1) rx="5" {}
-                    rect.share y=(BOX.1 - 5.0) height="5" width=(number(BOX.0 * block.cycles as f64 / longest as f64)) {}
-                    @if let Some((_, name)) = code.functions.iter().find(|(first, _)| *first == block.first) {
-                        text.small x="0" y="-4" { (name.chars().take(26).collect::<String>()) }
-                    }
-                    text x="8" y="16" { (label(code, at)) }
-                    text.small x="8" y="32" { (block.end - block.first) " instr., " (block.cycles) " cycles" }
-                }
-            }
-        }
-    };
-    (markup, in_layers)
-}
-
-fn label(code: &KernelCode, at: usize) -> String {
-    let block = &code.blocks[at];
-    let address = code.rows.get(block.first).map_or(0, |row| row.address);
-    format!("B{at}  {address:#06x}")
-}
-
-fn describe(code: &KernelCode, block: &Block) -> String {
-    let mut text = String::new();
-    let rows = &code.rows[block.first..block.end];
-    for row in rows.iter().take(12) {
-        let _ = writeln!(text, "{:04x}  {}", row.address, row.text);
+    let whole = |(width, height): Size| [libm::round(width) as i64, libm::round(height) as i64];
+    GraphColumns {
+        size: whole(drawing.size),
+        block: whole(BOX),
+        corners: drawing.nodes.into_iter().flat_map(whole).collect(),
+        edges: edges.into_iter().flat_map(|(from, to)| [from, to]).collect(),
+        paths: drawing.edges.iter().map(|points| route(points)).collect(),
+        in_layers,
     }
-    if let Some(more @ 1..) = rows.len().checked_sub(12) {
-        let _ = writeln!(text, "and {more} more");
-    }
-    if block.loop_depth > 0 {
-        let _ = writeln!(text, "in {}", counted(block.loop_depth.into(), "loop"));
-    }
-    text
-}
-
-fn number(value: f64) -> String {
-    format!("{value:.0}")
 }
 
 /// A line through the points, with rounded bends.

@@ -183,15 +183,22 @@ pub fn followed<'db>(
     let choices = searched::choices(db, unit, config);
     for group in ORI_GROUPS {
         let settings = Settings { lower, ..pass_settings(db, config, choices, group) };
-        // Between groups numbers change, which is no phase's doing.
-        let mut before = text_of(&function);
+        // Between groups numbers change, which is no phase's doing. Most phases change nothing: a comparison is cheaper
+        // than a text, so a text is made only of what differs.
+        let mut last = function.clone();
+        let mut before: Option<String> = None;
         let after = stage::run(db, config, group.name(), &settings, |context| {
             oriole_pipeline::run_watched(group, function, context, &mut |phase, function| {
-                let text = text_of(function);
-                if text != before {
-                    watch(phase, &before, &text);
-                    before = text;
+                if *function == last {
+                    return;
                 }
+                let text = text_of(function);
+                let earlier = before.take().unwrap_or_else(|| text_of(&last));
+                if text != earlier {
+                    watch(phase, &earlier, &text);
+                }
+                last = function.clone();
+                before = Some(text);
             })
         })?;
         function = handed_on(after);
