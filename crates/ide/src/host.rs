@@ -14,7 +14,7 @@ use crate::embedded;
 use crate::file::FileData;
 use crate::last_good::LastGood;
 use crate::settings::{SettingsData, linked_or_not};
-use crate::snapshot::{Lacks, Snapshot};
+use crate::snapshot::{Lacks, OpenFiles, Snapshot};
 use crate::text::Change;
 use crate::{Analysis, FileId, Language, LineIndex, Settings, SettingsId};
 
@@ -267,6 +267,7 @@ impl AnalysisHost {
             settings: self.settings.clone(),
             good: self.good.clone(),
             lacks: (!self.compiles).then(Lacks::default),
+            open: OpenFiles::default(),
         })
     }
 

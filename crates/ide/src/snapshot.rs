@@ -3,8 +3,9 @@
 //! It finds the PTX of a file, its configuration and its chips. Features read it and it knows none of them, so that each
 //! feature can be read alone. Requests of a client begin in [`crate::Analysis`].
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use oriole_chip::Chip;
 use oriole_inputs::{Config, Database, SourceFile};
@@ -25,6 +26,26 @@ pub(crate) struct Snapshot {
     pub good: Arc<LastGood>,
     /// Present if this snapshot compiles nothing.
     pub lacks: Option<Lacks>,
+    pub open: OpenFiles,
+}
+
+/// The files of a snapshot that are known to leave functions open, or not to. To find out takes a look at each unit of a file,
+/// and every answer about a kernel needs it; a snapshot never changes, so one look is enough.
+#[derive(Clone, Default)]
+pub(crate) struct OpenFiles(Arc<Mutex<BTreeMap<FileId, bool>>>);
+
+impl OpenFiles {
+    /// The fact if it is known, else from `look`.
+    fn get(&self, file: FileId, look: impl FnOnce() -> bool) -> bool {
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known().get(&file).copied();
+        // No lock is held during the look, which ends early where a write is waiting.
+        found.unwrap_or_else(|| {
+            let open = look();
+            known().insert(file, open);
+            open
+        })
+    }
 }
 
 /// Records whether an answer lacks information because code is not compiled yet.
@@ -123,7 +144,8 @@ impl Snapshot {
         let data = self.file(file)?;
         let settings = self.settings.get(data.settings.0 as usize)?;
         let (_, [whole, linked]) = settings.configs.iter().find(|(known, _)| *known == chip)?;
-        Some(if oriole_queries::leaves_open(&self.db, data.source) { *linked } else { *whole })
+        let open = self.open.get(file, || oriole_queries::leaves_open(&self.db, data.source));
+        Some(if open { *linked } else { *whole })
     }
 
     /// The chips that a file is compiled for; the first one is shown.
