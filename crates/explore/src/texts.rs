@@ -9,6 +9,8 @@ use serde::Serialize;
 
 /// Digits of a number that is taken out of a text, at most: the script reads it without loss.
 const DIGITS: usize = 9;
+/// The place of a number in a form.
+const PLACE: char = '\0';
 
 /// Texts in the order in which they were added.
 #[derive(Serialize, Default)]
@@ -19,35 +21,44 @@ pub struct Texts {
     of: Vec<usize>,
     /// The numbers of all texts, one after the other.
     numbers: Vec<u32>,
+    /// Forms by their stretches, with [`PLACE`] between them.
     #[serde(skip)]
-    known: HashMap<Vec<String>, usize>,
+    known: HashMap<String, usize>,
+    /// The form of the text that is being added.
+    #[serde(skip)]
+    form: String,
 }
 
 impl Texts {
     /// Adds a text.
     pub fn push(&mut self, text: &str) {
-        let mut stretches = vec![String::new()];
+        // Its form could be taken for another one, so it has one of its own.
+        if text.contains(PLACE) {
+            self.of.push(self.forms.len());
+            self.forms.push(vec![text.to_owned()]);
+            return;
+        }
+        self.form.clear();
         let mut rest = text;
         while let Some(start) = rest.find(|letter: char| letter.is_ascii_digit()) {
             let end = rest[start..].find(|letter: char| !letter.is_ascii_digit());
             let end = end.map_or(rest.len(), |end| start + end);
             let digits = &rest[start..end];
-            let last = stretches.len() - 1;
-            stretches[last].push_str(&rest[..start]);
+            self.form.push_str(&rest[..start]);
             // A number that begins with zero would not come back as it was.
             match digits.parse() {
                 Ok(number) if digits.len() <= DIGITS && (digits == "0" || !digits.starts_with('0')) => {
                     self.numbers.push(number);
-                    stretches.push(String::new());
+                    self.form.push(PLACE);
                 }
-                _ => stretches[last].push_str(digits),
+                _ => self.form.push_str(digits),
             }
             rest = &rest[end..];
         }
-        let last = stretches.len() - 1;
-        stretches[last].push_str(rest);
-        let form = *self.known.entry(stretches).or_insert_with_key(|stretches| {
-            self.forms.push(stretches.clone());
+        self.form.push_str(rest);
+        let form = self.known.get(&self.form).copied().unwrap_or_else(|| {
+            self.forms.push(self.form.split(PLACE).map(str::to_owned).collect());
+            self.known.insert(self.form.clone(), self.forms.len() - 1);
             self.forms.len() - 1
         });
         self.of.push(form);
