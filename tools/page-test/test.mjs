@@ -255,6 +255,8 @@ const tests = {
     assert.ok((await rows("Other")).some(([, name]) => /added|changed/.test(name)));
     await row(tab, "SASS", "LDG").hover();
     assert.match((await lit(tab, "Other")).join(), /LDG/);
+    await tab.locator(".rows.SASS").evaluate(rows => { rows.scrollTop = 60; });
+    await tab.waitForFunction(() => document.querySelector(".rows.Other").scrollTop === 60);
     // A cubin alone has no PTX, and its rows have links too.
     execFileSync(path.resolve(program), ["view", theirs, "-o", path.join(folder, "alone.html")]);
     const alone = await open("file://" + path.join(folder, "alone.html"));

@@ -156,7 +156,7 @@ function textList() {
 
 function sassList(name, columns, side) {
   const { strings, pairs, heat } = now.code, own = side === 0;
-  const list = new List(name, [["b", "", "addr."], ["i", "h", heat ? "waits" : "heat"], ["i", "s", "cycle"], ["i", "p", "live"], ["i", "w", "boards"], ["span", "", own ? "instruction" : file.other]],
+  const list = new List(name, [["b", "", "addr."], ["i", "h", heat ? "waits" : "heat"], ["i", "s", "cycle"], ["i", "p", "live"], ["i", "w", "boards"], ["span", "", "instruction"]],
     own ? "SASS" : file.other);
   const row = pairs ? at => pairs[side][at] - 1 : at => at;
   const text = at => row(at) < 0 ? "" : strings[columns.texts[row(at)]];

@@ -111,6 +111,9 @@ function listen() {
     });
     list.rows.addEventListener("keydown", event => move(list, event));
   }
+  // Rows of two codes that are next to each other stay so.
+  const other = now.lists.find(list => list.name === "Other");
+  if (other) for (const [one, two] of [[sassColumn, other], [other, sassColumn]]) one.rows.addEventListener("scroll", () => { two.rows.scrollTop = one.rows.scrollTop; });
   section.querySelector(".graph").addEventListener("click", event => {
     const node = event.target.closest(".node");
     if (!node) return;
