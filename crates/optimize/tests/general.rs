@@ -1633,12 +1633,12 @@ fn reads_of_uniform_registers_stay_with_their_lanes() {
         |function| assert!(sink::run(function)),
         "
 kernel
-b0: -> b3 b1
+b0: -> b4 b1
   r0 = S2R %(SR_TID.X) ; 0
   u1 = LDCU c[0][0x210] ; 1
   r2 = Copy u1 ; 2
   p3, PT = ISETP.AND.LT r0, 0x5, PT ; 3
-  @p3 BRA b3 ; 4
+  @p3 BRA b4 ; 4
 b1: -> b3 b2
   u4 = REDUX.OR r0 ; 5
   r5 = Copy u4 ; 6
@@ -1647,10 +1647,34 @@ b1: -> b3 b2
 b2: -> b3
   STS [r0], r5 mem(shared w) ; 9
   STS [r0], r2 mem(shared w) ; 10
-b3:
-  EXIT ; 11
+b3: -> b4
+  STS [r0], r0 mem(shared w) ; 11
+b4:
+  STS [r0], r0 mem(shared w) ; 12
+  EXIT ; 13
 ",
-        expect![[r#""#]],
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0: -> b4 b1
+              r0 = S2R %(SR_TID.X) ; 0
+              u1 = LDCU c[0][0x210] ; 1
+              p3, PT = ISETP.AND.LT r0, 0x5, PT ; 3
+              @p3 BRA b4 ; 4
+            b1: -> b3 b2
+              u4 = REDUX.OR r0 ; 5
+              r5 = Copy u4 ; 6
+              p6, PT = ISETP.AND.LT r0, 0x9, PT ; 7
+              @p6 BRA b3 ; 8
+            b2: -> b3
+              r2 = Copy u1 ; 2
+              STS [r0], r5 mem(shared w) ; 9
+              STS [r0], r2 mem(shared w) ; 10
+            b3: -> b4
+              STS [r0], r0 mem(shared w) ; 11
+            b4:
+              STS [r0], r0 mem(shared w) ; 12
+              EXIT ; 13
+        "#]],
     );
 }
 

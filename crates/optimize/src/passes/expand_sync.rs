@@ -23,6 +23,7 @@
 //!
 //! `BSSY` names the block of its `BSYNC`; in the encoding its target is the instruction after that.
 
+use oriole_ori::confined::values_across_blocks;
 use oriole_ori::convergence::{Anchor, Cover, Reconvergence, Site};
 use oriole_ori::edges;
 use oriole_ori::effects::{self, called_address, gathers_warp, waits_for_all};
@@ -281,7 +282,7 @@ fn barrier_sites(function: &mut Function, graph: &FlowGraph, divergence: &Diverg
         return Vec::new();
     }
     let mut reconvergence = Reconvergence::new(function, graph);
-    let sites = candidate_sites(function, cfg, divergence, &mut reconvergence);
+    let sites = candidate_sites(function, graph, divergence, &mut reconvergence);
     let chosen = within_registers(function, &reconvergence, sites);
     let gathers = (function.blocks.len()..).map(BlockId::from);
     chosen
@@ -294,19 +295,61 @@ fn barrier_sites(function: &mut Function, graph: &FlowGraph, divergence: &Diverg
         .collect()
 }
 
+/// Blocks that the whole warp executes, and that write uniform registers which others read: they must stay whole.
+fn uniform_writes(function: &Function, cfg: &Cfg, divergence: &Divergence) -> Vec<BlockId> {
+    let is_uniform = |value: Value| matches!(function.file(value), File::UR | File::UP);
+    if !function.values.keys().any(is_uniform) {
+        return Vec::new();
+    }
+    let crosses = values_across_blocks(function);
+    let writes = |&id: &BlockId| {
+        let mut writes = false;
+        for instruction in &function.block(id).instructions {
+            instruction.for_each_definition(|value| writes |= crosses[value] && is_uniform(value));
+        }
+        writes && divergence.is_uniform_block(id)
+    };
+    cfg.order().iter().copied().filter(writes).collect()
+}
+
+/// True if no thread comes to a block after it has left another one.
+fn is_over_before(graph: &FlowGraph, block: BlockId, other: BlockId) -> bool {
+    let (cfg, loops) = (graph.cfg(), graph.loops());
+    if cfg.position(block) > cfg.position(other) || loops.is_irreducible() {
+        return false;
+    }
+    let mut around = loops.innermost(block);
+    while let Some(index) = around {
+        if loops.contains(index, other) {
+            return false;
+        }
+        around = loops.loops[index].parent;
+    }
+    true
+}
+
 /// The sites where a barrier would be right, each with its blocks: those that uniformity rests on first, then the short
 /// ones.
 fn candidate_sites(
     function: &Function,
-    cfg: &Cfg,
+    graph: &FlowGraph,
     divergence: &Divergence,
     reconvergence: &mut Reconvergence<'_>,
 ) -> Vec<(Site, Inside)> {
+    let cfg = graph.cfg();
     let mut sites: Vec<Site> = Vec::new();
     let mut wholes: Vec<Site> = Vec::new();
+    let mut written = None;
     for &id in cfg.order() {
-        if !divergence.is_divergent_branch(id) || divergence.keeps_together(function, id) {
+        if !divergence.is_divergent_branch(id) {
             continue;
+        }
+        if divergence.keeps_together(function, id) {
+            // No lane has to wait for another; but without a barrier nobody knows that later.
+            let written = written.get_or_insert_with(|| uniform_writes(function, cfg, divergence));
+            if written.iter().all(|&block| is_over_before(graph, block, id)) {
+                continue;
+            }
         }
         let whole = reconvergence.site(id);
         if whole.is_none() && reconvergence.has_barred() {
