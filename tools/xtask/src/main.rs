@@ -1,7 +1,7 @@
 //! Developer commands: `oracle` fetches NVIDIA's tools for tests, `guard-data` generates with them the input of some
 //! tests, `tidy` checks the house rules, `codegen` regenerates tables, `isa` writes the form table of a new chip,
 //! `release` builds the program for release, `wheel` the Python package, `dist` all packages for users, `bench`
-//! measures against ptxas, `selection` counts selected instructions, `shapes` shows the growth of compile time. Nothing
+//! measures against ptxas, `selection` counts selected instructions, `shapes` shows how compile time and memory grow. Nothing
 //! here is needed to build or to use Oriole.
 
 mod bench;
