@@ -25,6 +25,7 @@
 
 mod escapes;
 mod meetings;
+mod runs;
 #[cfg(test)]
 mod tests;
 
@@ -32,7 +33,9 @@ use crate::exits::is_bare_exit;
 use crate::{BlockId, Cfg, Dominators, File, FlowGraph, Function, Loops, Opcode, Value, dominance, effects};
 use escapes::Escapes;
 use oriole_sass::Op;
+use runs::Runs;
 use rustc_hash::FxHashMap;
+use std::cell::OnceCell;
 
 pub use meetings::Cover;
 use typed_index_collections::{TiVec, ti_vec};
@@ -81,7 +84,7 @@ pub struct Reconvergence<'a> {
     /// The places of bare exits.
     bare_exits: Vec<u32>,
     /// Computed on first use.
-    escapes: Option<Escapes>,
+    escapes: OnceCell<Escapes>,
     /// Dominance frontier of each block without back edges; computed on first use.
     frontiers: Option<TiVec<BlockId, Vec<BlockId>>>,
     /// Loops with the dominator-tree positions of their headers, sorted by position.
@@ -97,6 +100,10 @@ pub struct Reconvergence<'a> {
     barred: Vec<u32>,
     /// Cached result for each anchor and join that was tried.
     tried: FxHashMap<(Anchor, BlockId), Option<Site>>,
+    /// Known answers of [`Reconvergence::past_loop`].
+    past: FxHashMap<(usize, BlockId), Option<BlockId>>,
+    /// Computed on first use.
+    runs: OnceCell<Runs>,
 }
 
 impl<'a> Reconvergence<'a> {
@@ -142,12 +149,14 @@ impl<'a> Reconvergence<'a> {
             seen: ti_vec![0; function.blocks.len()],
             labels: ti_vec![(0, BlockId(0)); function.blocks.len()],
             stamp: 0,
-            escapes: None,
+            escapes: OnceCell::new(),
             frontiers: None,
             headers,
             apart,
             sites: ti_vec![None; function.blocks.len()],
             tried: FxHashMap::default(),
+            past: FxHashMap::default(),
+            runs: OnceCell::new(),
         }
     }
 
@@ -254,7 +263,7 @@ impl<'a> Reconvergence<'a> {
         }
         // A side entry into the region, or the anchor again before the join: widen the anchor.
         if self.leaves(anchor, Some(join)) {
-            let wider = self.dominators.immediate(anchor.block())?;
+            let wider = self.dominators.immediate(self.last_that_leaves(site))?;
             return Some(Site { anchor: Anchor::End(wider), join: self.common_join(join, wider)? });
         }
         // A loop around the join that leads back into the region past the anchor: a later join.
@@ -270,26 +279,68 @@ impl<'a> Reconvergence<'a> {
         if header == join || !self.dominators.dominates(anchor.block(), header) {
             return Some(site);
         }
-        let mut join = join;
-        while self.loops.contains(index, join) {
-            join = self.post.immediate(join)?;
+        Some(Site { anchor, join: self.past_loop(index, join)? })
+    }
+
+    /// The first block out of the loop that all threads of a block in it pass. Branches of one loop walk the same
+    /// blocks: each is walked once.
+    fn past_loop(&mut self, index: usize, block: BlockId) -> Option<BlockId> {
+        let mut path = Vec::new();
+        let mut at = Some(block);
+        while let Some(inside) = at.filter(|&at| self.loops.contains(index, at)) {
+            if let Some(&known) = self.past.get(&(index, inside)) {
+                at = known;
+                break;
+            }
+            path.push(inside);
+            at = self.post.immediate(inside);
         }
-        Some(Site { anchor, join })
+        self.past.extend(path.into_iter().map(|inside| ((index, inside), at)));
+        at
+    }
+
+    /// For a region that an edge leaves: the highest dominator of the anchor that is known to have the same join and
+    /// an edge that leaves, as all dominators between. Trying each of them would be quadratic in the branches of a
+    /// loop that have an edge to its header.
+    fn last_that_leaves(&self, Site { anchor, join }: Site) -> BlockId {
+        let block = anchor.block();
+        let kept = anchor == Anchor::End(block)
+            && self.post.dominates(join, block)
+            && !self.dominators.dominates(join, block);
+        if !kept {
+            return block;
+        }
+        let count = self.function.blocks.len();
+        let runs = self
+            .runs
+            .get_or_init(|| Runs::new(self.dominators, &self.post, self.loops, &self.preorder, count));
+        let above = runs.up_to(block);
+        let leaves_all = |&top: &BlockId| {
+            let place = self.dominators.interval(top).map(|(place, _)| place);
+            place.is_some_and(|place| self.leaves_past(anchor, Some(join), place))
+        };
+        // An edge that leaves one leaves those below too.
+        above.get(above.partition_point(|top| !leaves_all(top))).copied().unwrap_or(block)
     }
 
     /// True if an edge leaves the region: from a block below the anchor, but not below the join, to a block other
     /// than the join that the anchor does not dominate; or back to the block of an [`Anchor::End`].
-    fn leaves(&mut self, anchor: Anchor, join: Option<BlockId>) -> bool {
+    fn leaves(&self, anchor: Anchor, join: Option<BlockId>) -> bool {
+        let Some((place, _)) = self.dominators.interval(anchor.block()) else { return true };
+        self.leaves_past(anchor, join, place)
+    }
+
+    /// [`Reconvergence::leaves`] for edges to blocks that a dominator of the anchor does not dominate either.
+    fn leaves_past(&self, anchor: Anchor, join: Option<BlockId>, top: u32) -> bool {
         let (function, cfg) = (self.function, self.cfg);
-        let escapes = self.escapes.get_or_insert_with(|| Escapes::new(function, cfg, self.dominators));
+        let escapes = self.escapes.get_or_init(|| Escapes::new(function, cfg, self.dominators));
         let Some((from, to)) = self.dominators.interval(anchor.block()) else { return true };
         let header = match anchor {
             Anchor::Entry(header) => Some(header),
             Anchor::End(_) => None,
         };
         let (skip_from, skip_to) = below(self.dominators, join, from, to);
-        escapes.leave(from..skip_from, from, [join, header])
-            || escapes.leave(skip_to..to, from, [join, header])
+        escapes.leave(from..skip_from, top, [join, header]) || escapes.leave(skip_to..to, top, [join, header])
     }
 
     /// A barrier for those threads of a branch that meet at `join` before the whole warp reconverges. Its anchor

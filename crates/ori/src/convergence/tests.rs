@@ -245,3 +245,62 @@ fn what_trees_say_is_what_walks_find() {
     }
     assert!(covered > 20_000 && walked > 1_000 && sites > 20_000, "{covered} {walked} {sites}");
 }
+
+/// A loop of this many branches; each goes on, or where `other` says.
+fn chain(count: u32, other: impl Fn(u32) -> u32) -> Function {
+    let mut function = Function::default();
+    function.blocks.push(Block { successors: smallvec::smallvec![BlockId(1)], ..Block::default() });
+    for at in 1..=count {
+        let mut block = Block { successors: smallvec::smallvec![BlockId(at + 1)], ..Block::default() };
+        let other = BlockId(other(at));
+        if other != block.successors[0] {
+            block.successors.push(other);
+        }
+        function.blocks.push(block);
+    }
+    function.blocks.push(Block::default());
+    function
+}
+
+#[test]
+fn searches_that_skip_dominators_find_what_walks_find() {
+    for seed in 0..2_000_u32 {
+        let count = 4 + seed % 9;
+        let mixed = |at: u32| seed.wrapping_mul(0x9e37_79b9).rotate_left(at * 5) % (count + 2);
+        // Mostly to the header of one of two loops, one in the other, or to a block that leads back to the first;
+        // sometimes anywhere.
+        let mut function = chain(count, |at| match mixed(at) {
+            0..=1 => 1,
+            2..=3 => 1 + at.min(2),
+            4..=6 => count + 2,
+            any => any,
+        });
+        function.blocks.push(Block { successors: smallvec::smallvec![BlockId(1)], ..Block::default() });
+        let graph = FlowGraph::new(function.edges());
+        let walks = Walks::new(&function, graph.cfg());
+        let mut reconvergence = Reconvergence::new(&function, &graph);
+        for &branch in graph.cfg().order() {
+            if function.block(branch).successors.len() > 1 {
+                assert_eq!(reconvergence.site(branch), walks.site(branch), "seed {seed}, {branch}");
+            }
+        }
+    }
+}
+
+#[test]
+fn branches_of_one_loop_try_few_sites() {
+    let count = 500;
+    // Back edges from each of them, and one from a block that they lead to.
+    for other in [1, count + 2] {
+        let mut function = chain(count, |_| other);
+        function.blocks.push(Block { successors: smallvec::smallvec![BlockId(1)], ..Block::default() });
+        let graph = FlowGraph::new(function.edges());
+        let mut reconvergence = Reconvergence::new(&function, &graph);
+        for at in 1..=count {
+            let site = reconvergence.site(BlockId(at));
+            assert!(site.is_some_and(|site| site.join == BlockId(count + 1)), "{at}: {site:?}");
+        }
+        let (tried, past) = (reconvergence.tried.len(), reconvergence.past.len());
+        assert!(tried <= 5 * count as usize && past <= count as usize, "{tried} sites, {past} blocks");
+    }
+}
