@@ -86,7 +86,7 @@ fn run_once(
         };
         if snapshot.texts != asked.texts || pending.is_cancelled() {
             drop(snapshot);
-            core.respond(id, Err(outdated()));
+            core.respond::<serde_json::Value>(id, Err(outdated()));
             return true;
         }
         let (lacks, revision) = (snapshot.analysis.lacks(), snapshot.revision);
@@ -128,13 +128,17 @@ mod tests {
 
     use super::*;
     use crate::client::Client;
-    use crate::outcome::Answer;
+    use crate::outcome::Reply;
     use crate::snapshot::Snapshot;
 
     /// Runs a request that does `run` and returns the error of its answer.
-    fn failed(run: fn(Snapshot, Value) -> Answer, cancel: bool, outdated: bool) -> (i32, String) {
+    fn failed(
+        run: fn(Snapshot, Value) -> Result<Reply, Failure>,
+        cancel: bool,
+        outdated: bool,
+    ) -> (i32, String) {
         let (server, client) = Connection::memory();
-        let (core, _) = Core::new(server.sender.clone(), Client::default(), Arc::new(crate::Nothing));
+        let (core, _) = Core::new(server.into(), Client::default(), Arc::new(crate::Nothing));
         let id = RequestId::from(1);
         let pending: Arc<Pending> = Arc::default();
         locked(&core.pending).insert(id.clone(), pending.clone());
@@ -165,9 +169,10 @@ mod tests {
         let panicked = failed(|_, _| panic!("number {}", 7), false, false);
         std::panic::set_hook(quiet);
         assert_eq!(panicked, (-32603, "`test` failed: number 7".to_owned()));
-        assert_eq!(failed(|_, _| Ok(json!(1)), false, false), (0, "1".to_owned()));
-        assert_eq!(failed(|_, _| Ok(json!(1)), true, false).0, -32800);
-        assert_eq!(failed(|_, _| Ok(json!(1)), false, true).0, -32801);
+        assert_eq!(failed(|_, _| Ok(json!(1).into()), false, false), (0, "1".to_owned()));
+        assert_eq!(failed(|_, _| Ok(Reply::Text("[2]".to_owned())), false, false), (0, "[2]".to_owned()));
+        assert_eq!(failed(|_, _| Ok(json!(1).into()), true, false).0, -32800);
+        assert_eq!(failed(|_, _| Ok(json!(1).into()), false, true).0, -32801);
         assert_eq!(failed(|_, _| Err(Failure::Cancelled), false, false).0, -32801);
     }
 }

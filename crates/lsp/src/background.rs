@@ -23,7 +23,7 @@ pub(crate) fn push_diagnostics(core: &Core, uri: &str, version: i32) {
             return;
         }
         match diagnostics::push(snapshot, uri) {
-            Ok(parameters) => return core.notify("textDocument/publishDiagnostics", parameters),
+            Ok(parameters) => return core.notify_written("textDocument/publishDiagnostics", parameters),
             Err(Failure::Cancelled) => {}
             Err(_) => return,
         }

@@ -4,7 +4,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use gen_lsp_types as lsp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::convert;
@@ -56,9 +56,15 @@ pub(crate) fn pull(snapshot: Snapshot, parameters: Pull) -> Answer {
     Ok(json!({ "kind": "full", "resultId": name, "items": items }))
 }
 
-/// The parameters of `textDocument/publishDiagnostics`.
-pub(crate) fn push(snapshot: Snapshot, uri: &str) -> Result<Value, Failure> {
+/// The parameters of `textDocument/publishDiagnostics`, written.
+pub(crate) fn push(snapshot: Snapshot, uri: &str) -> Result<String, Failure> {
+    #[derive(Serialize)]
+    struct Published<'a> {
+        uri: &'a str,
+        version: i32,
+        diagnostics: Vec<lsp::Diagnostic>,
+    }
     let version = snapshot.document(uri)?.version;
-    let items = answer(diagnostics(snapshot, uri)?)?;
-    Ok(json!({ "uri": uri, "version": version, "diagnostics": items }))
+    let published = Published { uri, version, diagnostics: diagnostics(snapshot, uri)? };
+    serde_json::to_string(&published).map_err(|error| Failure::Failed(error.to_string()))
 }

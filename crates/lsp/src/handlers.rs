@@ -1,12 +1,14 @@
 //! The requests of the protocol: each converts its parameters, runs a query, and converts the answer.
 
+use std::sync::Arc;
+
 use gen_lsp_types as lsp;
 use oriole_ide::{Edit, Hint, Lens, Style};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::convert::{self, markdown};
-use crate::outcome::{Answer, Failure, answer};
+use crate::outcome::{Answer, Failure, Reply, answer};
 use crate::snapshot::Snapshot;
 use crate::virtual_documents::{self, Document};
 use crate::{navigation, uri};
@@ -62,13 +64,13 @@ pub(crate) struct OfDocument {
     pub text_document: lsp::TextDocumentIdentifier,
 }
 
-pub(crate) fn document_symbols(snapshot: Snapshot, parameters: OfDocument) -> Answer {
+pub(crate) fn document_symbols(snapshot: Snapshot, parameters: OfDocument) -> Result<Reply, Failure> {
     let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
     let found = snapshot.analysis.symbols(file)?;
     drop(snapshot);
     let symbols: Vec<lsp::DocumentSymbol> =
         found.into_iter().map(|symbol| convert::symbol(&text, symbol)).collect();
-    answer(symbols)
+    crate::outcome::text(&symbols)
 }
 
 pub(crate) fn code_actions(snapshot: Snapshot, parameters: lsp::CodeActionParams) -> Answer {
@@ -117,27 +119,32 @@ pub(crate) fn selection_ranges(snapshot: Snapshot, parameters: lsp::SelectionRan
     answer(all)
 }
 
-pub(crate) fn tokens_full(snapshot: Snapshot, parameters: OfDocument) -> Answer {
+pub(crate) fn tokens_full(snapshot: Snapshot, parameters: OfDocument) -> Result<Reply, Failure> {
     let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
     let tokens = snapshot.analysis.tokens(file, None, &snapshot.shared.marks(file))?;
     let shared = snapshot.shared.clone();
     drop(snapshot);
-    let data = crate::tokens::pack(&text, &tokens);
+    let data = Arc::new(crate::tokens::pack(&text, &tokens));
     let name = shared.keep_tokens(file, data.clone());
-    Ok(json!({ "resultId": name, "data": data }))
+    Ok(Reply::Text(crate::tokens::written(Some(&name), &data)))
 }
 
-pub(crate) fn tokens_delta(snapshot: Snapshot, parameters: lsp::SemanticTokensDeltaParams) -> Answer {
+pub(crate) fn tokens_delta(
+    snapshot: Snapshot,
+    parameters: lsp::SemanticTokensDeltaParams,
+) -> Result<Reply, Failure> {
     let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
     let tokens = snapshot.analysis.tokens(file, None, &snapshot.shared.marks(file))?;
     let shared = snapshot.shared.clone();
     drop(snapshot);
-    let data = crate::tokens::pack(&text, &tokens);
+    let data = Arc::new(crate::tokens::pack(&text, &tokens));
     let old = shared.tokens(file, &parameters.previous_result_id);
     let name = shared.keep_tokens(file, data.clone());
     Ok(match old {
-        Some(old) => json!({ "resultId": name, "edits": crate::tokens::difference(&old, &data) }),
-        None => json!({ "resultId": name, "data": data }),
+        Some(old) => {
+            Reply::Value(json!({ "resultId": name, "edits": crate::tokens::difference(&old, &data) }))
+        }
+        None => Reply::Text(crate::tokens::written(Some(&name), &data)),
     })
 }
 
@@ -149,12 +156,12 @@ pub(crate) struct OfRange {
     range: lsp::Range,
 }
 
-pub(crate) fn tokens_range(snapshot: Snapshot, parameters: OfRange) -> Answer {
+pub(crate) fn tokens_range(snapshot: Snapshot, parameters: OfRange) -> Result<Reply, Failure> {
     let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
     let tokens =
         snapshot.analysis.tokens(file, Some(text.bytes(parameters.range)), &snapshot.shared.marks(file))?;
     drop(snapshot);
-    Ok(json!({ "data": crate::tokens::pack(&text, &tokens) }))
+    Ok(Reply::Text(crate::tokens::written(None, &crate::tokens::pack(&text, &tokens))))
 }
 
 /// Parameters of formatting; of the options those for indentation.

@@ -16,8 +16,10 @@ use oriole_ide::{AnalysisHost, Canceller, Change, FileId};
 use serde_json::{Value, json};
 
 use crate::client::Client;
+use crate::connection::Outgoing;
 use crate::environment::Environment;
 use crate::lock::locked;
+use crate::outcome::Reply;
 use crate::shared::Shared;
 use crate::snapshot::{Document, Snapshot};
 use crate::virtual_documents;
@@ -114,7 +116,7 @@ pub(crate) struct Core {
     reached: Condvar,
     /// `None` ends the workshop.
     pub orders: Sender<Option<Order>>,
-    sender: Sender<Message>,
+    outgoing: Outgoing,
     pub client: Client,
     pub environment: Arc<dyn Environment>,
     pub shared: Arc<Shared>,
@@ -130,7 +132,7 @@ pub(crate) struct Core {
 
 impl Core {
     pub fn new(
-        sender: Sender<Message>,
+        outgoing: Outgoing,
         client: Client,
         environment: Arc<dyn Environment>,
     ) -> (Core, Receiver<Option<Order>>) {
@@ -142,7 +144,7 @@ impl Core {
             workshop: Mutex::new(HostState::new(workshop)),
             reached: Condvar::new(),
             orders,
-            sender,
+            outgoing,
             client,
             environment,
             shared: Arc::default(),
@@ -218,8 +220,7 @@ impl Core {
     }
 
     pub fn send(&self, message: impl Into<Message>) {
-        // The client may be gone; the loop ends when it notices.
-        let _ = self.sender.send(message.into());
+        self.outgoing.send(message.into());
     }
 
     pub fn notify(&self, method: &str, parameters: Value) {
@@ -236,10 +237,21 @@ impl Core {
     }
 
     /// Answers a request, once.
-    pub fn respond(&self, id: RequestId, result: Result<Value, ResponseError>) {
-        if locked(&self.pending).remove(&id).is_some() {
-            self.send(Response { id, response_result: result });
+    pub fn respond<R: Into<Reply>>(&self, id: RequestId, result: Result<R, ResponseError>) {
+        if locked(&self.pending).remove(&id).is_none() {
+            return;
         }
+        let result = match result.map(Into::into) {
+            Ok(Reply::Text(text)) => return self.outgoing.respond(id, text),
+            Ok(Reply::Value(value)) => Ok(value),
+            Err(error) => Err(error),
+        };
+        self.send(Response { id, response_result: result });
+    }
+
+    /// Sends a notification whose parameters are JSON text.
+    pub fn notify_written(&self, method: &str, parameters: String) {
+        self.outgoing.notify(method, parameters);
     }
 
     /// Asks the client to refresh what it shows of compiled code.

@@ -7,9 +7,10 @@
 //! One thread reads messages and applies changes; it never computes. Requests run on worker threads over snapshots, which
 //! a change cancels. A panic of a request is that request's error only.
 //!
-//! From the bottom: `outcome.rs` and `snapshot.rs` are what a handler takes and gives; `handlers.rs`, `diagnostics.rs` and
-//! `extensions.rs` answer; `requests.rs` lists them; `hosts.rs` makes snapshots; `answers.rs` and `workspace.rs` run
-//! requests over both; `documents.rs` applies changes; `server.rs` reads messages.
+//! From the bottom: `connection.rs` and `transport.rs` carry messages; `outcome.rs` and `snapshot.rs` are what a handler
+//! takes and gives; `handlers.rs`, `diagnostics.rs` and `extensions.rs` answer; `requests.rs` lists them; `hosts.rs` makes
+//! snapshots; `answers.rs` and `workspace.rs` run requests over both; `documents.rs` applies changes; `server.rs` reads
+//! messages.
 
 mod answers;
 mod asked;
@@ -21,6 +22,7 @@ mod commands;
 mod comparison;
 mod completion;
 mod config;
+mod connection;
 mod convert;
 mod diagnostics;
 mod documents;
@@ -51,8 +53,8 @@ mod workspace;
 mod workspace_files;
 
 pub use config::{Config, DirectoryConfig, HintConfig, schema};
+pub use connection::Connection;
 pub use environment::{Environment, Nothing, Ptxas, PtxasError};
-pub use lsp_server::Connection;
 pub use memory::refuse_huge_pages;
 pub use oriole_ide::Reads;
 pub use server::{End, ServeError, serve};

@@ -27,6 +27,27 @@ impl From<Cancelled> for Failure {
 /// An answer.
 pub(crate) type Answer = Result<Value, Failure>;
 
+/// An answer on its way to the client.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Reply {
+    /// JSON as values.
+    Value(Value),
+    /// JSON as text: answers of a million numbers would be many times as large as values.
+    Text(String),
+}
+
+impl From<Value> for Reply {
+    fn from(value: Value) -> Reply {
+        Reply::Value(value)
+    }
+}
+
+/// Writes an answer as text.
+pub(crate) fn text(value: &impl serde::Serialize) -> Result<Reply, Failure> {
+    let text = serde_json::to_string(value).map_err(|error| Failure::Failed(error.to_string()))?;
+    Ok(Reply::Text(text))
+}
+
 /// Reads the parameters of a request.
 pub(crate) fn parse<P: DeserializeOwned>(parameters: Value) -> Result<P, Failure> {
     // Parameters may be missing or null, where all of them are optional.

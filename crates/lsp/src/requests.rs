@@ -4,21 +4,21 @@ use gen_lsp_types as lsp;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::outcome::{Answer, parse};
+use crate::outcome::{Failure, Reply, parse};
 use crate::snapshot::Snapshot;
 use crate::{commands, comparison, completion, diagnostics, extensions, handlers, navigation};
 
 /// Runs a handler over its parameters.
-fn on<P: DeserializeOwned>(
+fn on<P: DeserializeOwned, R: Into<Reply>>(
     snapshot: Snapshot,
     parameters: Value,
-    handler: impl FnOnce(Snapshot, P) -> Answer,
-) -> Answer {
-    handler(snapshot, parse(parameters)?)
+    handler: impl FnOnce(Snapshot, P) -> Result<R, Failure>,
+) -> Result<Reply, Failure> {
+    Ok(handler(snapshot, parse(parameters)?)?.into())
 }
 
 /// The handler of a method.
-type Handler = fn(Snapshot, Value) -> Answer;
+type Handler = fn(Snapshot, Value) -> Result<Reply, Failure>;
 
 /// The scheduling of a request.
 #[derive(Clone, Copy)]
@@ -95,7 +95,7 @@ pub(crate) const ROWS: &[Row] = &[
     reads("textDocument/completion", |s, p| on(s, p, completion::completion)),
     reads("completionItem/resolve", |s, p| on(s, p, completion::resolve)),
     reads("textDocument/signatureHelp", |s, p| {
-        on::<lsp::TextDocumentPositionParams>(s, p, handlers::signature_help)
+        on::<lsp::TextDocumentPositionParams, _>(s, p, handlers::signature_help)
     }),
     reads("textDocument/documentSymbol", |s, p| on(s, p, handlers::document_symbols)),
     reads("workspace/symbol", |s, p| on(s, p, navigation::workspace_symbols)).of_workspace(),

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use crossbeam_channel::{Receiver, Sender, at, bounded, never, select};
 use gen_lsp_types as lsp;
-use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, RequestId, Response};
+use lsp_server::{ErrorCode, Message, Notification, ProtocolError, Request, RequestId, Response};
 use oriole_ide::AnalysisHost;
 use serde_json::{Value, json};
 
@@ -16,6 +16,7 @@ use crate::answers::{panic_text, run};
 use crate::capabilities;
 use crate::client::Client;
 use crate::config;
+use crate::connection::{Connection, Outgoing};
 use crate::documents::Documents;
 use crate::environment::Environment;
 use crate::hosts::{Core, Pending};
@@ -74,7 +75,11 @@ pub enum ServeError {
 ///
 /// # Errors
 /// The client broke the protocol before it was initialized, or the server cannot go on.
-pub fn serve(connection: Connection, environment: Arc<dyn Environment>) -> Result<End, ServeError> {
+pub fn serve(
+    connection: impl Into<Connection>,
+    environment: Arc<dyn Environment>,
+) -> Result<End, ServeError> {
+    let Connection { messages: connection, texts } = connection.into();
     let (id, parameters) = connection.initialize_start()?;
     let client = Client::new(&parameters);
     let answer = json!({
@@ -82,7 +87,8 @@ pub fn serve(connection: Connection, environment: Arc<dyn Environment>) -> Resul
         "serverInfo": { "name": "oriole", "version": env!("CARGO_PKG_VERSION") }
     });
     connection.initialize_finish(id, answer)?;
-    let (core, orders) = Core::new(connection.sender.clone(), client, environment);
+    let outgoing = Outgoing { messages: connection.sender.clone(), texts };
+    let (core, orders) = Core::new(outgoing, client, environment);
     let core = Arc::new(core);
     let workshop = {
         let core = core.clone();
@@ -164,7 +170,7 @@ impl Server {
         }
     }
 
-    fn listen(&mut self, connection: &Connection) -> End {
+    fn listen(&mut self, connection: &lsp_server::Connection) -> End {
         loop {
             let rest = self.documents.rest_until.map_or_else(never, at);
             let message = select! {
@@ -230,7 +236,9 @@ impl Server {
         }
         let Some(row) = row(&request.method) else {
             let message = format!("there is no request `{}`", request.method);
-            return self.core.respond(request.id, Err(error(ErrorCode::MethodNotFound as i32, message)));
+            return self
+                .core
+                .respond::<Value>(request.id, Err(error(ErrorCode::MethodNotFound as i32, message)));
         };
         if row.method == "workspace/textDocumentContent"
             && let Some(uri) = request.params["uri"].as_str()
@@ -250,7 +258,7 @@ impl Server {
     /// Diagnostics of the whole workspace: one answer, or a stream.
     fn workspace_diagnostics(&mut self, request: Request, pending: Arc<Pending>) {
         match parse::<workspace::Pull>(request.params) {
-            Err(found) => self.core.respond(request.id, Err(failure(found))),
+            Err(found) => self.core.respond::<Value>(request.id, Err(failure(found))),
             Ok(asked) => {
                 let core = self.core.clone();
                 match workspace::begin(request.id, asked, pending) {

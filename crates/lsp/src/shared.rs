@@ -16,11 +16,14 @@ use crate::waits::Waits;
 /// The diagnostics of code generation, of a revision.
 pub(crate) type CodeDiagnostics = (u64, Arc<Vec<FileDiagnostic>>);
 
+/// Packed tokens and their id.
+type Tokens = (String, Arc<Vec<u32>>);
+
 /// State shared by answers: data of the client, and findings of compiles.
 #[derive(Default)]
 pub(crate) struct Shared {
     counter: AtomicU64,
-    tokens: Mutex<BTreeMap<FileId, (String, Vec<u32>)>>,
+    tokens: Mutex<BTreeMap<FileId, Tokens>>,
     code: Mutex<BTreeMap<FileId, CodeDiagnostics>>,
     waits: Mutex<Waits>,
     marks: Mutex<BTreeMap<FileId, Arc<RegisterMarks>>>,
@@ -32,14 +35,14 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Stores tokens under a new id.
-    pub fn keep_tokens(&self, file: FileId, data: Vec<u32>) -> String {
+    pub fn keep_tokens(&self, file: FileId, data: Arc<Vec<u32>>) -> String {
         let name = self.counter.fetch_add(1, Ordering::Relaxed).to_string();
         locked(&self.tokens).insert(file, (name.clone(), data));
         name
     }
 
     /// The tokens stored under an id.
-    pub fn tokens(&self, file: FileId, name: &str) -> Option<Vec<u32>> {
+    pub fn tokens(&self, file: FileId, name: &str) -> Option<Arc<Vec<u32>>> {
         locked(&self.tokens).get(&file).filter(|kept| kept.0 == name).map(|kept| kept.1.clone())
     }
 

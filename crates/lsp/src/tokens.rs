@@ -1,6 +1,7 @@
 //! Semantic tokens as the protocol packs them: five numbers each, relative to the one before; and deltas.
 
-use oriole_ide::{Token, TokenKind};
+use gen_lsp_types as lsp;
+use oriole_ide::{Encoding, Range, Token, TokenKind};
 use serde_json::{Value, json};
 
 use crate::convert::Text;
@@ -57,13 +58,15 @@ pub(crate) fn legend() -> Value {
 /// Packs tokens.
 pub(crate) fn pack(text: &Text, tokens: &[Token]) -> Vec<u32> {
     let types = legend_types();
-    let number: Vec<u32> =
-        TYPES.iter().map(|name| types.iter().position(|known| known == name).unwrap_or(0) as u32).collect();
+    let position = |name: &&str| types.iter().position(|known| known == name).unwrap_or(0) as u32;
+    let number: Vec<(TokenKind, u32)> =
+        TokenKind::ALL.iter().copied().zip(TYPES.iter().map(position)).collect();
     let mut data = Vec::with_capacity(5 * tokens.len());
     let (mut line, mut column) = (0, 0);
+    let mut places = Places { text, line: 0, bytes: 0..0, plain: true };
     for token in tokens {
-        let range = text.range(token.range);
-        let kind = TokenKind::ALL.iter().position(|&kind| kind == token.kind).unwrap_or(0);
+        let (start, length) = places.of(token.range);
+        let kind = number.iter().find(|(kind, _)| *kind == token.kind).map_or(0, |(_, number)| *number);
         let flags = [
             token.modifiers.declaration,
             token.modifiers.write,
@@ -76,13 +79,76 @@ pub(crate) fn pack(text: &Text, tokens: &[Token]) -> Vec<u32> {
             token.modifiers.marks.uniform,
         ];
         let bits = flags.iter().enumerate().fold(0, |bits, (at, &set)| bits | u32::from(set) << at);
-        let delta_line = range.start.line - line;
-        let delta = if delta_line == 0 { range.start.character - column } else { range.start.character };
-        let length = range.end.character.saturating_sub(range.start.character);
-        data.extend([delta_line, delta, length, number[kind], bits]);
-        (line, column) = (range.start.line, range.start.character);
+        let delta_line = start.line - line;
+        let delta = if delta_line == 0 { start.character - column } else { start.character };
+        data.extend([delta_line, delta, length, kind, bits]);
+        (line, column) = (start.line, start.character);
     }
     data
+}
+
+/// Places of tokens in file order: the line of the token before is tried first.
+struct Places<'a> {
+    text: &'a Text,
+    line: u32,
+    /// The bytes of the line.
+    bytes: std::ops::Range<u32>,
+    /// Whether each byte of the line is a column.
+    plain: bool,
+}
+
+impl Places<'_> {
+    /// The start of a token and its length in columns.
+    fn of(&mut self, range: Range) -> (lsp::Position, u32) {
+        if !self.bytes.contains(&range.start) {
+            self.line = self.text.lines.line(range.start);
+            self.bytes = self.text.lines.range(self.line).unwrap_or(0..0);
+            let line = Range::new(self.bytes.start, self.bytes.end).slice(&self.text.text);
+            self.plain = self.text.encoding == Encoding::Utf8 || line.is_ascii();
+        }
+        if self.plain && self.bytes.contains(&range.start) && range.end < self.bytes.end {
+            let start = lsp::Position { line: self.line, character: range.start - self.bytes.start };
+            return (start, range.len());
+        }
+        let range = self.text.range(range);
+        (range.start, range.end.character.saturating_sub(range.start.character))
+    }
+}
+
+/// Packed tokens as an answer in JSON text, with the id under which they are kept.
+pub(crate) fn written(name: Option<&str>, data: &[u32]) -> String {
+    // Most numbers have one digit or two.
+    let mut text = String::with_capacity(64 + 3 * data.len());
+    text.push_str("{\"data\":[");
+    let mut digits = [0_u8; 10];
+    for (index, &number) in data.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        push_number(&mut text, number, &mut digits);
+    }
+    text.push(']');
+    if let Some(name) = name {
+        text.push_str(",\"resultId\":");
+        text.push_str(&Value::from(name).to_string());
+    }
+    text.push('}');
+    text
+}
+
+/// Writes a number in decimal: the formatter of the standard library takes several times as long.
+fn push_number(text: &mut String, mut number: u32, digits: &mut [u8; 10]) {
+    if number < 10 {
+        text.push(char::from(b'0' + number as u8));
+        return;
+    }
+    let mut at = digits.len();
+    while number > 0 {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+    text.extend(digits[at..].iter().map(|&digit| char::from(digit)));
 }
 
 /// The one range that differs, as an edit of the protocol; null if the two are equal.
@@ -101,6 +167,17 @@ pub(crate) fn difference(old: &[u32], new: &[u32]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_written_as_json() {
+        let numbers = [0, 9, 10, 99, 100, 4_000_000_000, u32::MAX];
+        for name in [None, Some("a\"7")] {
+            let read: Value = serde_json::from_str(&written(name, &numbers)).expect("it is JSON");
+            assert_eq!(read["data"], json!(numbers));
+            assert_eq!(read.get("resultId").and_then(Value::as_str), name);
+        }
+        assert_eq!(written(None, &[]), "{\"data\":[]}");
+    }
 
     #[test]
     fn differences() {

@@ -8,8 +8,10 @@ use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded, never, select, unbounded};
-use lsp_server::{Connection, ErrorCode, Message};
+use lsp_server::{ErrorCode, Message};
 use serde_json::{Value, json};
+
+use crate::connection::Connection;
 
 /// The longest message that is taken, in bytes.
 const LONGEST: u64 = 512 << 20;
@@ -68,39 +70,56 @@ pub fn over(
     mut output: impl Write + Send + 'static,
 ) -> (Connection, IoThreads) {
     let (sender, to_write) = bounded::<Message>(0);
+    let (texts, written) = bounded::<String>(0);
     let (from_reader, receiver) = bounded::<Message>(0);
     let (complain, complaints) = unbounded::<Value>();
-    let writer = std::thread::spawn(move || write_all(&mut output, &to_write, complaints));
+    let writer = std::thread::spawn(move || write_all(&mut output, &to_write, written, complaints));
     let reader = std::thread::spawn(move || read_all(&mut input, &from_reader, &complain));
-    (Connection { sender, receiver }, IoThreads { reader, writer })
+    let messages = lsp_server::Connection { sender, receiver };
+    (Connection { messages, texts: Some(texts) }, IoThreads { reader, writer })
 }
 
 fn write_all(
     output: &mut impl Write,
     messages: &Receiver<Message>,
+    mut texts: Receiver<String>,
     mut complaints: Receiver<Value>,
 ) -> io::Result<()> {
-    let mut write = |value: Value| {
-        let text = value.to_string();
-        write!(output, "Content-Length: {}\r\n\r\n{text}", text.len())?;
+    let mut write = |text: String| {
+        write!(output, "Content-Length: {}\r\n\r\n", text.len())?;
+        output.write_all(text.as_bytes())?;
         output.flush()
     };
     loop {
         select! {
             recv(messages) -> message => {
                 let Ok(message) = message else { break };
-                let mut value = serde_json::to_value(message)?;
-                value["jsonrpc"] = json!("2.0");
-                write(value)?;
+                write(versioned(&message)?)?;
             }
+            recv(texts) -> text => match text {
+                Ok(text) => write(text)?,
+                Err(_) => texts = never(),
+            },
             recv(complaints) -> value => match value {
-                Ok(value) => write(value)?,
+                Ok(value) => write(value.to_string())?,
                 Err(_) => complaints = never(),
             },
         }
     }
     // Messages that were refused before the end are answered too.
-    complaints.try_iter().try_for_each(write)
+    complaints.try_iter().try_for_each(|value| write(value.to_string()))
+}
+
+/// A message as text, with the version of JSON-RPC.
+fn versioned(message: &Message) -> io::Result<String> {
+    /// A message with the members that it has by itself.
+    #[derive(serde::Serialize)]
+    struct Versioned<'a> {
+        jsonrpc: &'static str,
+        #[serde(flatten)]
+        message: &'a Message,
+    }
+    Ok(serde_json::to_string(&Versioned { jsonrpc: "2.0", message })?)
 }
 
 fn read_all(
@@ -181,6 +200,8 @@ fn frame(input: &mut impl BufRead) -> io::Result<Option<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::Outgoing;
+    use lsp_server::{Notification, RequestId, Response};
     use std::sync::{Arc, Mutex};
 
     #[derive(Clone, Default)]
@@ -205,7 +226,7 @@ mod tests {
     fn talk(input: String) -> (Vec<String>, String) {
         let written = Written::default();
         let (connection, threads) = over(io::Cursor::new(input.into_bytes()), written.clone());
-        let methods = connection.receiver.iter().filter_map(|message| match message {
+        let methods = connection.messages.receiver.iter().filter_map(|message| match message {
             Message::Notification(it) => Some(it.method),
             _ => None,
         });
@@ -224,6 +245,32 @@ mod tests {
         let codes: Vec<&str> = written.matches("-32700").chain(written.matches("-32600")).collect();
         assert_eq!(codes, ["-32700", "-32600", "-32600"]);
         assert!(written.contains("\"id\":null"), "{written}");
+    }
+
+    #[test]
+    fn values_and_texts_are_messages_alike() {
+        let written = Written::default();
+        let (connection, threads) = over(io::Cursor::new(Vec::new()), written.clone());
+        let outgoing =
+            Outgoing { messages: connection.messages.sender.clone(), texts: connection.texts.clone() };
+        let id = || RequestId::from("a\"1".to_owned());
+        outgoing.respond(id(), "[1,2]".to_owned());
+        outgoing.send(Response { id: id(), response_result: Ok(json!([1, 2])) }.into());
+        outgoing.notify("n", "{\"b\":3}".to_owned());
+        outgoing.send(Notification { method: "n".to_owned(), params: json!({ "b": 3 }) }.into());
+        drop((connection, outgoing));
+        threads.join().expect("the streams are open");
+        let bytes = written.0.lock().expect("no thread panics").clone();
+        let text = String::from_utf8(bytes).expect("what is written is text");
+        let bodies = text.split("Content-Length: ").skip(1).map(|frame| {
+            let (length, body) = frame.split_once("\r\n\r\n").expect("a frame has a header");
+            assert_eq!(length, body.len().to_string());
+            serde_json::from_str::<Value>(body).expect("a body is JSON")
+        });
+        let bodies: Vec<Value> = bodies.collect();
+        let response = json!({ "jsonrpc": "2.0", "id": "a\"1", "result": [1, 2] });
+        let notification = json!({ "jsonrpc": "2.0", "method": "n", "params": { "b": 3 } });
+        assert_eq!(bodies, [response.clone(), response, notification.clone(), notification]);
     }
 
     #[test]

@@ -142,7 +142,7 @@ impl Stream {
 
     /// Answers that the request was cancelled.
     pub fn cancelled(&self, core: &Core) {
-        core.respond(self.id.clone(), Err(failure(Failure::Cancelled)));
+        core.respond::<Value>(self.id.clone(), Err(failure(Failure::Cancelled)));
     }
 }
 
