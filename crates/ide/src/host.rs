@@ -160,6 +160,11 @@ impl AnalysisHost {
             self.change(file, &[Change { range: None, text: String::new() }]);
             self.good.forget(file);
             self.closed.push(file);
+            // The units of the old text, with all results about them, go when the list of units is recomputed.
+            let data = &self.files[file.0 as usize];
+            for &source in std::iter::once(&data.source).chain(&data.snippet_sources) {
+                oriole_queries::files::split_file(&self.db, source);
+            }
         }
     }
 

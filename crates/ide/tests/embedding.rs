@@ -5,7 +5,7 @@ mod embed;
 
 use embed::{Report, kernel, session, two_hosts};
 use oriole_chip::Chip;
-use oriole_ide::{AnalysisHost, Language, Settings, SettingsId};
+use oriole_ide::{AnalysisHost, Language, RegisterMarks, Settings, SettingsId};
 
 #[test]
 fn a_session_answers_or_is_cancelled() {
@@ -60,6 +60,25 @@ fn a_closed_file_is_forgotten_and_its_number_used_again() {
     let second = host.open(Language::Ptx, &kernel("j", 1), SettingsId(0));
     assert_eq!(first, second);
     assert_eq!(host.analysis().kernels(second).unwrap(), ["j"]);
+}
+
+#[test]
+fn nothing_is_kept_of_a_closed_file() {
+    let mut host = AnalysisHost::new();
+    // Results about units; queries of no unit are left out.
+    let kept = |host: &mut AnalysisHost| -> Vec<(String, usize)> {
+        let rows = host.memory().into_iter().map(|row| (row.name, row.count));
+        rows.filter(|(name, count)| *count > 0 && name.contains("unit")).collect()
+    };
+    assert_eq!(kept(&mut host), []);
+    let file = host.open(Language::Ptx, &kernel("k", 1), SettingsId(0));
+    let analysis = host.analysis();
+    analysis.tokens(file, None, &RegisterMarks::default()).unwrap();
+    analysis.symbols(file).unwrap();
+    drop(analysis);
+    assert_ne!(kept(&mut host), []);
+    host.close(file);
+    assert_eq!(kept(&mut host), []);
 }
 
 #[test]
