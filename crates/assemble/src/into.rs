@@ -14,7 +14,7 @@ pub struct Edited {
     pub bytes: Vec<u8>,
     /// Functions whose code is not what it was, in the order of the listing.
     pub changed: Vec<String>,
-    /// What no longer fits the code.
+    /// Parts of the file that no longer fit the code.
     pub warnings: Vec<Warning>,
 }
 
@@ -90,7 +90,7 @@ pub fn into_cubin(
     Ok(edited)
 }
 
-/// What takes the place of a function.
+/// New code for a function.
 struct Replacement {
     edit: Edit,
     is_same: bool,

@@ -69,7 +69,7 @@ fn given(ptx: &str) -> Given {
 }
 
 impl Given {
-    /// What `asm` says of a text, and the cubin that it makes.
+    /// The messages of `asm` for a text, and the cubin that it makes.
     fn assembled(&self, listing: &str, options: &[&str]) -> (String, Option<PathBuf>) {
         let (source, output) = (self.folder.path().join("k.sass"), self.folder.path().join("new.cubin"));
         let _ = std::fs::remove_file(&output);
@@ -109,7 +109,7 @@ fn inserted_instructions_run() {
     let given = given(PTX);
     expect!["00000000030000000600000009000000 0c0000000f0000001200000000000000"]
         .assert_eq(&spaced(&given.run(&given.cubin)));
-    // Behind what was inserted everything moves, by a little and by much.
+    // Everything after the new lines moves, by a little and by much.
     for (count, expected) in [
         (2, expect!["0200000005000000080000000b000000 0e000000110000001400000000000000"]),
         (300, expect!["2c0100002f0100003201000035010000 380100003b0100003e01000000000000"]),

@@ -78,7 +78,7 @@ impl Edit {
     }
 }
 
-/// A copy of the file with other code in it. Sections behind one that grows or shrinks move; nothing else changes.
+/// A copy of the file with other code in it. Sections after one that grows or shrinks move; nothing else changes.
 ///
 /// # Errors
 /// The file cannot be read, or says something of an instruction that is gone.
@@ -106,7 +106,7 @@ pub fn edit(data: &[u8], edits: &[Edit]) -> Result<Vec<u8>, EditError> {
     Ok(edited)
 }
 
-/// What everything in the file is aligned to at least, so that a change of length moves no alignment.
+/// The unit of moves in the file, in bytes: no section has a larger alignment, so that none loses it.
 const ALIGNMENT: usize = 128;
 
 /// The bytes of a file, and of sections that have others.
@@ -165,7 +165,7 @@ impl<'a> File<'a> {
         self.contents[section].get_or_insert_with(|| cubin.sections[section].data.clone())
     }
 
-    /// The file, with everything behind a changed section moved by multiples of [`ALIGNMENT`].
+    /// The file, with everything after a changed section moved by multiples of [`ALIGNMENT`].
     fn write(&self) -> Result<Vec<u8>, ReadError> {
         let mut changes: Vec<(u64, u64, &[u8])> = Vec::new();
         for (header, bytes) in self.headers.iter().zip(&self.contents) {
@@ -273,7 +273,7 @@ fn relocations(cubin: &Cubin, file: &mut File<'_>, edit: &Edit) -> Result<(), Ed
     Ok(())
 }
 
-/// Functions begin and end where their first instruction and the one behind them are now.
+/// Functions begin and end where their first instruction and the one after them are now.
 fn symbols(cubin: &Cubin, file: &mut File<'_>, edit: &Edit) -> Result<(), EditError> {
     let table = cubin.sections.iter().position(|section| section.name == ".symtab");
     let Some(table) = table else { return Ok(()) };
@@ -282,7 +282,7 @@ fn symbols(cubin: &Cubin, file: &mut File<'_>, edit: &Edit) -> Result<(), EditEr
             continue;
         }
         let lost = || EditError::Inner(symbol.name.clone());
-        // What is put before the first instruction is the function's.
+        // New lines before the first instruction belong to the function.
         let start = if symbol.value == 0 { 0 } else { edit.place(symbol.value).ok_or_else(lost)? };
         let end = edit.place(symbol.value.saturating_add(symbol.size)).ok_or_else(lost)?;
         let size = end.checked_sub(start).ok_or_else(lost)?;
@@ -355,7 +355,7 @@ fn lost_groups(attributes: &[u8], edit: &Edit) -> Vec<usize> {
     lost
 }
 
-/// Records of so many words, each with an offset at a position.
+/// Records of `words` words, each with an offset at a position.
 fn placed(payload: &[u8], words: usize, position: usize, edit: &Edit) -> Vec<Vec<u8>> {
     let mut records: Vec<Vec<u8>> = Vec::new();
     for record in payload.chunks_exact(words * 4) {

@@ -96,7 +96,7 @@ impl LibraryFunction {
     }
 
     /// The library function for an instruction.
-    pub(crate) fn of(instruction: &Instruction) -> Option<LibraryFunction> {
+    pub fn of(instruction: &Instruction) -> Option<LibraryFunction> {
         let is = |row: &Row| {
             instruction.opcode == Opcode::Pseudo(row.operation)
                 && row.mods.iter().all(|&modifier| instruction.mods.has(modifier))
@@ -164,23 +164,4 @@ fn symbol(caller: &mut Function, function: LibraryFunction) -> SymbolId {
         let symbol = SymbolRef { name: function.name().to_owned(), kind: SymbolKind::Function, align: 1 };
         caller.symbols.push_and_get_key(symbol)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use oriole_ori::{Form, verify};
-
-    #[test]
-    fn each_is_the_operation_that_its_row_names() {
-        for function in LibraryFunction::all() {
-            let code = function.code();
-            for form in [Form::Plain, Form::Ssa] {
-                assert_eq!(verify(&code, form), Ok(()), "{}", function.name());
-            }
-            let operation = &code.block(BlockId(0)).instructions[1];
-            assert_eq!(LibraryFunction::of(operation), Some(function), "{}", function.name());
-            assert_eq!(LibraryFunction::named(function.name()), Some(function));
-        }
-    }
 }

@@ -4,3 +4,4 @@
 mod evaluator;
 mod exchanges;
 mod expansions;
+mod routines;

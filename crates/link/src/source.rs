@@ -118,18 +118,3 @@ pub fn pointed_prototypes(body: &Body) -> Vec<String> {
     });
     calls.map(|signature| prototype(&signature.results, &signature.parameters)).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn prototypes_tell_types_of_results_first() {
-        let one =
-            |ty, length| Parameter { ty, length, align: 4, offset: 0, pointer: None, in_register: false };
-        let list = [one(Type::F32, None), one(Type::B64, None), one(Type::B8, Some(6)), one(Type::F64, None)];
-        assert_eq!(prototype(&[one(Type::F32, None)], &list), "#fflb6d");
-        assert_eq!(prototype(&[], &[one(Type::U32, None)]), "#vi");
-        assert_eq!(prototype(&[], &[]), "#v");
-    }
-}

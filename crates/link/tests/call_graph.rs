@@ -84,3 +84,50 @@ fn functions_of_other_files_are_not_in_the_graph() {
         "#]],
     );
 }
+
+fn graph_of(edges: &[(&str, &[&str])]) -> CallGraph {
+    let callees: BTreeMap<Arc<str>, Vec<Arc<str>>> = edges
+        .iter()
+        .map(|(name, callees)| (Arc::from(*name), callees.iter().map(|callee| Arc::from(*callee)).collect()))
+        .collect();
+    CallGraph::new(callees, &BTreeSet::from([Arc::from("k"), Arc::from("l")]))
+}
+
+#[test]
+fn components_come_callees_first() {
+    let graph = graph_of(&[("k", &["a", "d"]), ("a", &["b"]), ("b", &["a", "c"]), ("c", &[]), ("d", &["d"])]);
+    let components: Vec<String> = graph.components.iter().map(|members| members.join("+")).collect();
+    assert_eq!(components, ["c", "a+b", "d", "k"]);
+    let recursive: Vec<bool> = ["k", "a", "b", "c", "d"].map(|name| graph.is_recursive(name)).to_vec();
+    assert_eq!(recursive, [false, true, true, false, true]);
+}
+
+#[test]
+fn kernels_reach_what_their_callees_call() {
+    let edges: &[(&str, &[&str])] = &[
+        ("k", &["a", "d"]),
+        ("a", &["b"]),
+        ("b", &["a", "c"]),
+        ("c", &[]),
+        ("d", &["d"]),
+        ("e", &["c"]),
+        ("l", &["b", "l"]),
+    ];
+    let graph = graph_of(edges);
+    for (name, reached_by) in
+        [("k", ""), ("a", "k l"), ("b", "k l"), ("c", "k l"), ("d", "k"), ("e", ""), ("l", "l")]
+    {
+        let found: Vec<&str> = graph.kernels[name].iter().map(|kernel| &**kernel).collect();
+        assert_eq!(found.join(" "), reached_by, "{name}");
+    }
+    assert!(Arc::ptr_eq(&graph.kernels["a"], &graph.kernels["b"]));
+}
+
+#[test]
+fn a_long_chain_is_harmless() {
+    let names: Vec<String> = (0..50_000).map(|at| format!("f{at:05}")).collect();
+    let callees =
+        names.iter().zip(names.iter().skip(1)).map(|(f, g)| (Arc::from(&**f), vec![Arc::from(&**g)]));
+    let graph = CallGraph::new(callees.collect(), &BTreeSet::new());
+    assert_eq!(graph.components.len(), names.len() - 1);
+}

@@ -7,4 +7,5 @@ mod layout;
 mod lines;
 mod resolver;
 mod shared;
+mod source;
 mod support;

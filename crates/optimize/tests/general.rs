@@ -1626,7 +1626,7 @@ b5:
     );
 }
 
-/// Where only a part of the warp is, what reads a uniform register stays: the other lanes write the register, too.
+/// Reads of uniform registers stay where only a subset of the warp is: the other lanes write the register, too.
 #[test]
 fn reads_of_uniform_registers_stay_with_their_lanes() {
     check(

@@ -152,7 +152,10 @@ impl From<oriole_link::LinkError> for Failed {
 
 /// Runs a stage of a pure crate. A panic of the stage becomes an internal error, which is memoized like any other
 /// result; salsa's own unwinding, which means that the answer is no longer wanted, goes on untouched.
-pub(crate) fn guarded<T>(stage: &'static str, run: impl FnOnce() -> Result<T, Failed>) -> Staged<T> {
+///
+/// # Errors
+/// The stage fails, or panics.
+pub fn guarded<T>(stage: &'static str, run: impl FnOnce() -> Result<T, Failed>) -> Staged<T> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(result) => result.map(Arc::new),
         Err(payload) if payload.is::<salsa::Cancelled>() => resume_unwind(payload),
@@ -170,51 +173,4 @@ pub(crate) fn guarded<T>(stage: &'static str, run: impl FnOnce() -> Result<T, Fa
 /// A diagnostic at the start of a unit, for what concerns it as a whole.
 pub(crate) fn at_start(code: Code, message: impl Into<oriole_diagnostics::Message>) -> Diagnostic {
     Diagnostic::new(code, Span::point(0), message)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_becomes_a_value_and_cancellation_does_not() {
-        let quiet = std::panic::take_hook();
-        std::panic::set_hook(Box::new(|_| {}));
-        let failed = guarded::<()>("stage", || panic!("number {}", 7)).unwrap_err();
-        let cancelled =
-            catch_unwind(|| guarded::<()>("stage", || resume_unwind(Box::new(salsa::Cancelled::Local))));
-        std::panic::set_hook(quiet);
-        assert_eq!(failed, Failed::internal("stage", "number 7"));
-        assert!(cancelled.unwrap_err().is::<salsa::Cancelled>());
-    }
-
-    #[test]
-    fn a_failure_finds_its_statement() {
-        let map =
-            SourceMap { name: Span::new(7, 1), instructions: vec![Span::new(20, 4)], ..SourceMap::default() };
-        let failed =
-            |statement| Failed::Stage { code: Code::NotSupported, statement, message: "x".to_owned() };
-        assert_eq!(failed(Some(0)).diagnostics(&map)[0].span, Span::new(20, 4));
-        assert_eq!(failed(Some(9)).diagnostics(&map)[0].span, Span::new(7, 1));
-        assert_eq!(Failed::Diagnosed.diagnostics(&map), []);
-    }
-
-    #[test]
-    fn each_refusal_is_a_diagnostic() {
-        let map = SourceMap {
-            name: Span::new(7, 1),
-            instructions: vec![Span::new(20, 4), Span::new(30, 4)],
-            ..SourceMap::default()
-        };
-        let refusal = |statement, message: &str, count| Refusal {
-            code: Code::NotSupported,
-            statement: Some(statement),
-            message: message.to_owned(),
-            count,
-        };
-        let found = Failed::Refused(vec![refusal(0, "x", 3), refusal(1, "y", 1)]).diagnostics(&map);
-        let told: Vec<(Span, String)> = found.iter().map(|it| (it.span, it.message.to_string())).collect();
-        let first = "x (here and in 2 more places of this function)".to_owned();
-        assert_eq!(told, [(Span::new(20, 4), first), (Span::new(30, 4), "y".to_owned())]);
-    }
 }

@@ -24,12 +24,12 @@ impl Progress {
     }
 
     /// Sets the count of functions to compile.
-    pub(crate) fn begin(&self, total: usize) {
+    pub fn begin(&self, total: usize) {
         self.state().total = total;
     }
 
     /// Compiles a function.
-    pub(crate) fn during(&self, name: &Arc<str>, compile: impl FnOnce()) {
+    pub fn during(&self, name: &Arc<str>, compile: impl FnOnce()) {
         self.state().current.push(name.clone());
         compile();
         let mut state = self.state();
@@ -48,23 +48,5 @@ impl Progress {
     /// The function that has been at work longest, of those that are being compiled.
     pub fn current(&self) -> Option<Arc<str>> {
         self.state().current.first().cloned()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_done_and_what_is_at_work() {
-        let progress = Progress::default();
-        assert_eq!((progress.counts(), progress.current()), ((0, 0), None));
-        progress.begin(3);
-        let [first, second] = ["first", "second"].map(Arc::from);
-        progress.during(&first, || {
-            progress.during(&second, || assert_eq!(progress.current(), Some(first.clone())));
-            assert_eq!((progress.counts(), progress.current()), ((1, 3), Some(first.clone())));
-        });
-        assert_eq!((progress.counts(), progress.current()), ((2, 3), None));
     }
 }

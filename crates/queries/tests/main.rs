@@ -4,8 +4,10 @@
 mod containers;
 mod diagnostics;
 mod edits;
+mod failure;
 mod forms;
 mod pointers;
+mod progress;
 mod renamed;
 mod renaming;
 mod routines;

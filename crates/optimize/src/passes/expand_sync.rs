@@ -345,7 +345,7 @@ fn candidate_sites(
             continue;
         }
         if divergence.keeps_together(function, id) {
-            // No lane has to wait for another; but without a barrier nobody knows that later.
+            // No lane has to wait for another, but later phases only see that by the barrier.
             let written = written.get_or_insert_with(|| uniform_writes(function, cfg, divergence));
             if written.iter().all(|&block| is_over_before(graph, block, id)) {
                 continue;

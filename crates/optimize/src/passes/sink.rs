@@ -4,7 +4,7 @@
 //! often there, and its results take no registers on other paths. Long-latency instructions stay early, except for
 //! constants that are used only after a loop: they would take registers throughout it. Adds and other cheap
 //! arithmetic sink only where that lengthens the live ranges of no more registers than it shortens. A value used only
-//! in the next iteration of a loop stays before the branch. What reads a uniform register stays where only a part of the
+//! in the next iteration of a loop stays before the branch. Reads of uniform registers stay where only a subset of the
 //! warp is: the other lanes write that register on their way, before the two parts meet.
 //!
 //! Rematerialization for register pressure is phase 97's.
