@@ -1,4 +1,5 @@
-"""Kernels in which lanes of one warp exchange from several places: two arms, nested arms, guards, functions, a way that ends early."""
+"""Kernels in which lanes of one warp exchange from several places: two arms, nested arms, guards, functions, a way that ends early.
+And those in which lanes of several masks exchange at one place."""
 import os
 
 import record
@@ -7,6 +8,8 @@ from record import Given, Random, Result, case
 FILE = 'meetings'
 # Chips before sm_80 have no reductions: the others have a file of their own, which they run.
 OLD_FILE = 'meetings_old'
+# Elections are for sm_90.
+ELECT_FILE = 'meetings_elect'
 HEAD = '// Written by tools/kernels/meetings.py: lanes that exchange from several places.\n.version 8.0\n.target {}\n.address_size 64\n'
 LANES = 64
 M32 = (1 << 32) - 1
@@ -215,11 +218,47 @@ def guards_sum(words):
     return out
 
 
+# The two halves of a warp, each with a mask of its own, execute an exchange at once.
+HALVES = [
+    OLD[1],
+    OLD[4],
+    OLD[8],
+    OLD[9],
+    ('and.b32 w, t, 16; setp.ne.u32 p, w, 0; vote.sync.all.pred p, p, m; selp.b32 w, 5, 6, p;', lambda values, lane: 5 if lane & 16 else 6),
+    ('and.b32 w, t, 16; setp.eq.u32 p, w, 0; vote.sync.any.pred p, p, m; selp.b32 w, 5, 6, p;', lambda values, lane: 6 if lane & 16 else 5),
+    ('and.b32 w, t, 16; setp.ne.u32 p, w, 0; vote.sync.uni.pred p, p, m; selp.b32 w, 5, 6, p;', lambda values, lane: 5),
+    ('and.b32 w, t, 31; setp.ne.u32 p, w, 17; vote.sync.uni.pred p, p, m; selp.b32 w, 5, 6, p;', lambda values, lane: 6 if lane & 16 else 5),
+    ('and.b32 w, t, 16; match.all.sync.b32 w|p, w, m; selp.b32 w, w, 9, p;', lambda values, lane: lanes_with(values, lambda _: True)),
+    ('and.b32 w, t, 1; match.all.sync.b32 w|p, w, m; selp.b32 w, 9, w, p;', lambda values, lane: 0),
+]
+ELECTIONS = [('elect.sync w|p, m; selp.b32 v, 1, 0, p; mad.lo.u32 w, w, 2, v;', lambda values, lane: min(values) * 2 + (lane == min(values)))]
+
+
+def halves_text(name, ops):
+    lines = ['and.b32 v, t, 16;', 'setp.ne.u32 arm, v, 0;', 'selp.b32 m, 0xffff0000, 0xffff, arm;']
+    return entry(name, lines + arm(ops, 'mul.lo.u32 v, x, 3', None))
+
+
+def halves_sum(words, ops):
+    out = []
+    for warp in range(0, LANES, 32):
+        values = {lane: words[warp + lane] * 3 & M32 for lane in range(32)}
+        halves = [{lane: values[lane] for lane in range(half, half + 16)} for half in (0, 16)]
+        for lane in range(32):
+            total = 0
+            for _, result in ops:
+                total = (total * 31 + result(halves[lane >> 4], lane)) & M32
+            out.append(total)
+    return out
+
+
 def write_ptx():
-    new = HEAD.format('sm_80') + arms_text('meetings_of_reductions', NEW, '-1') + arms_text('meetings_of_reductions_by_mask', NEW, None)
-    old = HEAD.format('sm_80') + arms_text('meetings_of_arms', OLD, '-1') + arms_text('meetings_of_arms_by_mask', OLD[4:], None) + calls_text() + ends_text() + guards_text()
+    new = HEAD.format('sm_80') + arms_text('meetings_of_reductions', NEW, '-1') + arms_text('meetings_of_reductions_by_mask', NEW, None) + halves_text('meetings_of_halves_reduced', NEW)
+    old = HEAD.format('sm_80') + arms_text('meetings_of_arms', OLD, '-1') + arms_text('meetings_of_arms_by_mask', OLD[4:], None) + calls_text() + ends_text() + guards_text() + halves_text('meetings_of_halves', HALVES)
+    elect = HEAD.format('sm_90') + halves_text('meetings_of_halves_elect', ELECTIONS)
     open(os.path.join(record.ROOT, FILE + '.ptx'), 'w').write(new)
     open(os.path.join(record.ROOT, OLD_FILE + '.ptx'), 'w').write(old)
+    open(os.path.join(record.ROOT, ELECT_FILE + '.ptx'), 'w').write(elect)
 
 
 WORDS = [r.bits(32) for _ in range(LANES)]
@@ -236,3 +275,6 @@ meeting('meetings_of_arms_by_mask', OLD_FILE, arms_sum(WORDS, OLD[4:], True))
 meeting('meetings_of_calls', OLD_FILE, calls_sum(WORDS))
 meeting('meetings_of_ends', OLD_FILE, ends_sum(WORDS))
 meeting('meetings_of_guards', OLD_FILE, guards_sum(WORDS))
+meeting('meetings_of_halves', OLD_FILE, halves_sum(WORDS, HALVES))
+meeting('meetings_of_halves_reduced', FILE, halves_sum(WORDS, NEW))
+meeting('meetings_of_halves_elect', ELECT_FILE, halves_sum(WORDS, ELECTIONS))

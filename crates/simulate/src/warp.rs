@@ -19,8 +19,8 @@ pub(crate) enum Wait {
     Ready,
     /// At a `BSYNC` of this barrier, for the lanes of the mask; each continues after the instruction.
     Convergence { barrier: u8, mask: u32 },
-    /// At a `WARPSYNC` for the lanes of the mask.
-    Sync { mask: u32 },
+    /// At a `WARPSYNC` for the lanes of the mask. After an exclusive one, lanes with other masks are not with them.
+    Sync { mask: u32, exclusive: bool },
     /// At a `WARPSYNC.COLLECTIVE`: when all lanes of the mask have arrived, they execute the code after one of the
     /// instructions together and continue at their own targets.
     Collective { mask: u32, target: u32 },
@@ -39,6 +39,8 @@ pub(crate) struct Group {
     pub pc: u32,
     /// The state of its wait.
     pub wait: Wait,
+    /// After an exclusive `WARPSYNC`, until the next wait: its mask. Groups of other masks at the same place stay apart.
+    pub apart: u32,
 }
 
 /// A warp.
@@ -115,7 +117,7 @@ impl Warp {
             barriers: [[0; 32]; 16],
             partings: Partings::default(),
             collective: [0; 32],
-            groups: vec![Group { lanes, pc: 0, wait: Wait::Ready }],
+            groups: vec![Group { lanes, pc: 0, wait: Wait::Ready, apart: 0 }],
             current: 0,
             live: lanes,
             reduction: (0, false),
@@ -184,7 +186,7 @@ impl Warp {
         while at < self.groups.len() {
             let wait = self.groups[at].wait;
             let needed = match wait {
-                Wait::Convergence { mask, .. } | Wait::Sync { mask } | Wait::Collective { mask, .. } => {
+                Wait::Convergence { mask, .. } | Wait::Sync { mask, .. } | Wait::Collective { mask, .. } => {
                     mask & self.live
                 }
                 Wait::Ready | Wait::Block { .. } | Wait::Cluster => {
@@ -196,7 +198,9 @@ impl Warp {
                 (Wait::Convergence { barrier: a, mask: m }, Wait::Convergence { barrier: b, mask: n }) => {
                     a == b && m & self.live == n & self.live
                 }
-                (Wait::Sync { mask: m }, Wait::Sync { mask: n }) => m & self.live == n & self.live,
+                (Wait::Sync { mask: m, exclusive: a }, Wait::Sync { mask: n, exclusive: b }) => {
+                    a == b && m & self.live == n & self.live
+                }
                 (Wait::Collective { mask: m, .. }, Wait::Collective { mask: n, .. }) => {
                     m & self.live == n & self.live
                 }
@@ -228,8 +232,10 @@ impl Warp {
                     self.groups[member].pc = pc;
                 }
             }
+            let apart = if let Wait::Sync { mask, exclusive: true } = wait { mask } else { 0 };
             for &member in &members {
                 self.groups[member].wait = Wait::Ready;
+                self.groups[member].apart = apart;
             }
             self.merge();
             at = 0;
@@ -245,10 +251,10 @@ impl Warp {
             if group.lanes == 0 {
                 continue;
             }
-            match merged
-                .iter_mut()
-                .find(|other| group.wait == Wait::Ready && other.wait == Wait::Ready && other.pc == group.pc)
-            {
+            match merged.iter_mut().find(|other| {
+                let ready = group.wait == Wait::Ready && other.wait == Wait::Ready;
+                ready && (other.pc, other.apart) == (group.pc, group.apart)
+            }) {
                 Some(other) => other.lanes |= group.lanes,
                 None => merged.push(*group),
             }

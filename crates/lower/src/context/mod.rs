@@ -74,6 +74,8 @@ pub(crate) struct Lower<'a> {
     registers: ArenaMap<RegisterId, Words>,
     /// Registers that some instruction reads, computed on first use.
     read: Option<ArenaMap<RegisterId, ()>>,
+    /// Registers that are written, and the integer that each of their writes moves there, if it is one; computed on first use.
+    constants: Option<ArenaMap<RegisterId, Option<i64>>>,
     named: TiVec<Value, bool>,
     labels: ArenaMap<LabelId, BlockId>,
     symbols: BTreeMap<(u8, String), SymbolId>,
@@ -126,6 +128,7 @@ impl<'a> Lower<'a> {
             options,
             registers: ArenaMap::with_capacity(body.registers.len()),
             read: None,
+            constants: None,
             named: TiVec::new(),
             labels: ArenaMap::with_capacity(body.labels.len()),
             symbols: BTreeMap::new(),
@@ -325,6 +328,31 @@ impl<'a> Lower<'a> {
             read
         });
         read.contains_idx(register)
+    }
+
+    /// True if the register holds one integer wherever it is read: all its writes move that.
+    pub fn is_constant(&mut self, register: RegisterId) -> bool {
+        let body = self.body;
+        let constants = self.constants.get_or_insert_with(|| {
+            let mut constants: ArenaMap<RegisterId, Option<i64>> = ArenaMap::default();
+            for statement in &body.statements {
+                let Statement::Instruction(instruction) = statement else { continue };
+                let moved = match (instruction.opcode, &instruction.operands[..]) {
+                    (
+                        oriole_ptx::Opcode::Mov,
+                        [_, oriole_hir::Operand::Immediate(oriole_hir::Immediate::Integer(value))],
+                    ) => Some(*value),
+                    _ => None,
+                };
+                instruction.for_each_written(|register| {
+                    let known = constants.get(register).copied().unwrap_or(moved);
+                    constants.insert(register, known.filter(|&known| moved == Some(known)));
+                });
+            }
+            constants
+        });
+        let is_given = body.parameters.iter().chain(&body.results).any(|parameter| parameter.in_register);
+        !is_given && constants.get(register).copied().flatten().is_some()
     }
 
     /// Instructions emitted before a region only feed it, so they need no guard.

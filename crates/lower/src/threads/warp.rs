@@ -10,7 +10,7 @@ use oriole_hir::{Instruction, Operand};
 use oriole_ori::{File, Guard, Source, SourceKind, Value};
 use oriole_ptx::word::{Operation, Shuffle, Vote};
 use oriole_ptx::{Type, Word};
-use oriole_sass::{Mod, Op};
+use oriole_sass::{Mod, Op, Symbol};
 
 /// The operation of `redux`.
 #[derive(Clone, Copy)]
@@ -123,6 +123,11 @@ pub(crate) fn vote(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     }
     let p = cx.predicate(cx.operand(i, 1)?)?;
     let d = cx.operand(i, 0)?;
+    if i.modifiers.has(Word::Sync)
+        && let Some(mask) = own_mask(cx, cx.operand(i, 2)?)?
+    {
+        return vote_of(cx, i, p, mask);
+    }
     let mode = match i.modifiers.at() {
         Some(Vote::Ballot) => {
             let d = cx.result_word(d, Type::B32)?;
@@ -136,6 +141,72 @@ pub(crate) fn vote(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     };
     let Some(d) = cx.result_predicate(d)? else { return Ok(()) };
     cx.b.op(Op::VOTE).m(mode).drop_result(File::R).to(d).from(p).emit();
+    Ok(())
+}
+
+/// A mask in a register, which may differ from lane to lane: lanes of several masks, such as those of two tiles, then execute
+/// an exchange at once. The machine's exchanges know only which lanes are there.
+fn own_mask(cx: &mut Lower<'_>, mask: &Operand) -> Result<Option<Source>, crate::LowerError> {
+    if !is_own(cx, mask) {
+        return Ok(None);
+    }
+    let mask = cx.word(mask, Type::B32)?;
+    Ok(Some(cx.in_register(mask)))
+}
+
+/// True if lanes may have different masks.
+fn is_own(cx: &mut Lower<'_>, mask: &Operand) -> bool {
+    match mask {
+        Operand::Immediate(_) => false,
+        Operand::Register(register) => !cx.is_constant(*register),
+        _ => true,
+    }
+}
+
+/// The lanes of the mask for which a predicate holds.
+fn ballot(cx: &mut Lower<'_>, p: Source, mask: &Source) -> Value {
+    let [all, own] = [cx.b.r(), cx.b.r()];
+    cx.b.op(Op::VOTE).m(Mod::ANY).to(all).drop_result(File::P).from(p).emit();
+    cx.b.and(own, all, mask.clone());
+    own
+}
+
+/// `vote.sync` with a mask in a register, by ballots.
+fn vote_of(cx: &mut Lower<'_>, i: &Instruction, p: Source, mask: Source) -> Lowered {
+    let d = cx.operand(i, 0)?;
+    let kind = i.modifiers.at();
+    if kind == Some(Vote::Ballot) {
+        let own = ballot(cx, p, &mask);
+        let d = cx.result_word(d, Type::B32)?;
+        cx.b.mov(d, own);
+        return Ok(());
+    }
+    let negated = p.clone().inverted();
+    match kind {
+        Some(Vote::Any) => {
+            let own = ballot(cx, p, &mask);
+            let Some(d) = cx.result_predicate(d)? else { return Ok(()) };
+            cx.b.isetp(d, Mod::NE, true, own, Source::rz());
+        }
+        Some(Vote::All) => {
+            let others = ballot(cx, negated, &mask);
+            let Some(d) = cx.result_predicate(d)? else { return Ok(()) };
+            cx.b.isetp(d, Mod::EQ, true, others, Source::rz());
+        }
+        Some(Vote::Uni) => {
+            let own = ballot(cx, p, &mask);
+            // An exchange of its own.
+            let lanes = cx.operand(i, 2)?.clone();
+            barrier::warp_sync(cx, &lanes, false)?;
+            let others = ballot(cx, negated, &mask);
+            let Some(d) = cx.result_predicate(d)? else { return Ok(()) };
+            // One of the two is empty.
+            let least = cx.b.r();
+            arithmetic::min_max(cx, &[Mod::U32], least, own.into(), others.into(), Source::pt());
+            cx.b.isetp(d, Mod::EQ, true, least, Source::rz());
+        }
+        _ => return Err(cx.unsupported_form(i)),
+    }
     Ok(())
 }
 
@@ -158,6 +229,25 @@ pub(crate) fn match_lanes(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
         Some(p) => cx.result_predicate(p)?,
         None => None,
     };
+    if let Some(mask) = own_mask(cx, cx.operand(i, 2)?)? {
+        let [equal, own] = [cx.b.r(), cx.b.r()];
+        cx.b.op(Op::MATCH).m_if(ty.bits() == 64, Mod::U64).m(Mod::ANY).to(equal).from(a).emit();
+        cx.b.and(own, equal, mask.clone());
+        if !i.modifiers.has(Word::All) {
+            let d = cx.result_word(d, Type::B32)?;
+            cx.b.mov(d, own);
+            return Ok(());
+        }
+        // Who is there: an exchange of its own.
+        let lanes = cx.operand(i, 2)?.clone();
+        barrier::warp_sync(cx, &lanes, false)?;
+        let there = ballot(cx, Source::pt(), &mask);
+        let all = p.unwrap_or_else(|| cx.b.p());
+        cx.b.isetp(all, Mod::EQ, true, own, there);
+        let d = cx.result_word(d, Type::B32)?;
+        cx.b.sel(d, own, Source::rz(), all);
+        return Ok(());
+    }
     let d = cx.result_word(d, Type::B32)?;
     let draft = cx.b.op(Op::MATCH).m_if(ty.bits() == 64, Mod::U64);
     if i.modifiers.has(Word::All) {
@@ -176,40 +266,57 @@ pub(crate) fn reduce(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     if ty.is_float() && !fixed {
         return Err(cx.unsupported_form(i));
     }
-    let behind = if cx.uniform { None } else { cx.begin_region() };
     let mask = cx.operand(i, 2)?.clone();
+    let is_own = is_own(cx, &mask);
+    let behind = if cx.uniform && !is_own { None } else { cx.begin_region() };
     barrier::warp_sync(cx, &mask, false)?;
     let a = cx.word(cx.operand(i, 1)?, ty)?;
     let a = cx.in_register(a);
     let operand = cx.operand(i, 0)?;
-    if !cx.uniform {
-        reduce_by_shuffles(cx, operand, a, &mask, reduction)?;
+    // Where there is a choice: the one with fixed latency.
+    let op = if fixed { Op::CREDUX } else { Op::REDUX };
+    if !cx.uniform || is_own {
+        reduce_by_shuffles(cx, operand, a, &mask, reduction, (cx.uniform).then_some(op))?;
         cx.end_region(behind);
         return Ok(());
     }
     let whole = cx.b.temporary(File::UR);
-    // Where there is a choice: the one with fixed latency.
-    let op = if fixed { Op::CREDUX } else { Op::REDUX };
     cx.b.op(op).mods(&reduction.mods()).to(whole).from(a).emit();
     let d = cx.result_word(operand, ty)?;
     cx.b.mov(d, whole);
     Ok(())
 }
 
-/// A reduction without a uniform register: each lane of the mask accumulates the values of all live lanes in
+/// A reduction of the lanes of a mask: each lane of the mask accumulates the values of all live lanes in
 /// sequence. Every lane has as many iterations, so that they stay converged. The wait before each shuffle is dropped where no
-/// lanes reduce at another place.
+/// lanes reduce at another place. With an instruction that reduces all lanes which are there, it does that where these are the mask.
 fn reduce_by_shuffles(
     cx: &mut Lower<'_>,
     d: &Operand,
     a: Source,
     mask: &Operand,
     reduction: LaneReduction,
+    at_once: Option<Op>,
 ) -> Lowered {
     let [left, total, live] = [cx.b.r(), cx.b.r(), cx.b.r()];
     cx.b.op(Op::VOTE).m(Mod::ANY).to(live).drop_result(File::P).from(Source::pt()).emit();
     let lanes = cx.word(mask, Type::B32)?;
-    cx.b.and(left, live, lanes);
+    cx.b.and(left, live, lanes.clone());
+    let done = cx.b.new_block();
+    if let Some(op) = at_once {
+        let lanes = cx.in_register(lanes);
+        let same = cx.b.p();
+        cx.b.isetp(same, Mod::EQ, true, live, lanes);
+        let [together, apart] = [cx.b.new_block(), cx.b.new_block()];
+        cx.b.branch(Guard { value: same, negated: false }, together, apart);
+        cx.open(together);
+        barrier::warp_sync(cx, mask, false)?;
+        let whole = cx.b.temporary(File::UR);
+        cx.b.op(op).mods(&reduction.mods()).to(whole).from(a.clone()).emit();
+        cx.b.mov(total, whole);
+        cx.b.jump(done);
+        cx.open(apart);
+    }
     cx.b.mov(total, imm(reduction.identity()));
     let again = cx.b.new_block();
     cx.run_into(again);
@@ -232,7 +339,6 @@ fn reduce_by_shuffles(
     cx.b.mov(left, rest);
     let more = cx.b.p();
     cx.b.isetp(more, Mod::NE, true, rest, Source::rz());
-    let done = cx.b.new_block();
     cx.b.branch(Guard { value: more, negated: false }, again, done);
     cx.open(done);
     cx.write(d, reduction.ty, &[total.into()])
@@ -268,6 +374,22 @@ pub(crate) fn elect(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
         None => None,
     };
     let wanted = !matches!(d, Operand::Sink);
+    if let Some(lanes) = own_mask(cx, &mask)? {
+        let there = ballot(cx, Source::pt(), &lanes);
+        // The lowest bit.
+        let [negative, lowest, own] = [cx.b.r(), cx.b.r(), cx.b.r()];
+        cx.b.iadd3(negative, Source::rz(), Source::value(there).negated(), Source::rz());
+        cx.b.and(lowest, there, negative);
+        cx.b.s2r(own, Symbol::SR_EQMASK);
+        if let Some(p) = p {
+            cx.b.isetp(p, Mod::EQ, true, lowest, own);
+        }
+        if wanted {
+            let d = cx.result_word(d, Type::B32)?;
+            cx.op(Op::FLO, &[Mod::U32], d, [lowest.into()]);
+        }
+        return Ok(());
+    }
     let leads = p.unwrap_or_else(|| cx.b.p());
     cx.b.op(Op::ELECT).to(leads).drop_result(File::UR).from(Source::pt()).emit();
     if wanted {

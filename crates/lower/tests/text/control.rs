@@ -18,28 +18,30 @@ fn warp() {
               value r0 = %2.0
               value p1 = %1.0
               value r2 = %0.0
-              value p3 = %3.0
-              value r4 = %4.0
-              value r5 = %4.1
+              value p5 = %3.0
+              value r6 = %4.0
+              value r7 = %4.1
             b0:
               WARPSYNC.ALL ; 0
               p1, r2 = SHFL.BFLY r0, #16, #31 ; 0
               WARPSYNC r0 ; 1
-              r2, PT = VOTE.ANY p1 ; 1
+              r3, PT = VOTE.ANY p1 ; 1
+              r4 = LOP3.LUT r3, r0, RZ, #192, !PT ; 1
+              r2 = Copy r4 ; 1
               WARPSYNC.ALL ; 2
-              RZ, p1 = VOTE.ANY !p3 ; 2
+              RZ, p1 = VOTE.ANY !p5 ; 2
               WARPSYNC.ALL ; 3
-              p1, r2 = MATCH.ALL.U64 {r4 r5} ; 3
+              p1, r2 = MATCH.ALL.U64 {r6 r7} ; 3
               WARPSYNC.ALL ; 4
-              u6 = REDUX.MIN.S32 r0 ; 4
-              r2 = Copy u6 ; 4
+              u8 = REDUX.MIN.S32 r0 ; 4
+              r2 = Copy u8 ; 4
               WARPSYNC.ALL ; 5
               p1, URZ = ELECT PT ; 5
               WARPSYNC.ALL ; 5
-              r7, PT = VOTE.ANY p1 ; 5
-              r2 = FLO.U32 r7 ; 5
-              r8 = MOV 0xf ; 6
-              WARPSYNC r8 mem(generic rw ordered) ; 6
+              r9, PT = VOTE.ANY p1 ; 5
+              r2 = FLO.U32 r9 ; 5
+              r10 = MOV 0xf ; 6
+              WARPSYNC r10 mem(generic rw ordered) ; 6
               EXIT ; 7
         "#]],
     );

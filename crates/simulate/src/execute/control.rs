@@ -44,15 +44,17 @@ impl Context<'_> {
         let mut moves = moves.iter().filter(|entry| entry.0 != 0);
         if others == 0 {
             if let Some(&(lanes, target)) = moves.next() {
-                *self.current() = Group { lanes, pc: target, wait: Wait::Ready };
+                let apart = self.current().apart;
+                *self.current() = Group { lanes, pc: target, wait: Wait::Ready, apart };
             }
         } else {
             self.current().lanes = others;
             self.fall_through();
         }
+        let apart = self.current().apart;
         let warp = self.warp_mut();
         for &(lanes, target) in moves {
-            warp.groups.push(Group { lanes, pc: target, wait: Wait::Ready });
+            warp.groups.push(Group { lanes, pc: target, wait: Wait::Ready, apart });
         }
         if backward && warp.groups.len() > 1 {
             warp.patience += 1;
@@ -71,7 +73,7 @@ impl Context<'_> {
             let reason = wait(lane);
             match parts.iter_mut().find(|part| part.wait == reason) {
                 Some(part) => part.lanes |= 1 << lane,
-                None => parts.push(Group { lanes: 1 << lane, pc: next, wait: reason }),
+                None => parts.push(Group { lanes: 1 << lane, pc: next, wait: reason, apart: 0 }),
             }
         }
         let others = self.group & !lanes;
@@ -292,7 +294,8 @@ fn warp_sync(context: &mut Context) -> Result<(), Fault> {
         let target = context.target(context.count().saturating_sub(1))?;
         context.wait(lanes, |lane| Wait::Collective { mask: masks[lane] | 1 << lane, target });
     } else {
-        context.wait(lanes, |lane| Wait::Sync { mask: masks[lane] | 1 << lane });
+        let exclusive = context.has(Mod::EXCLUSIVE);
+        context.wait(lanes, |lane| Wait::Sync { mask: masks[lane] | 1 << lane, exclusive });
     }
     Ok(())
 }

@@ -138,7 +138,6 @@ const ROWS: &[Row] = {
         // Branches. The operand itself shows that it is a uniform predicate.
         (&[BRA], &[Mod::U]),
         (&[BSSY, BSYNC, BREAK], &[Mod::RECONVERGENT, Mod::RELIABLE]),
-        (&[WARPSYNC], &[Mod::EXCLUSIVE]),
         (&[CALL], &[Mod::NOINC, Mod::REL]),
         (&[RET], &[Mod::NODEC, Mod::REL]),
         (&[NANOSLEEP], &[Mod::SYNCS]),
