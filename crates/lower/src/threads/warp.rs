@@ -238,7 +238,7 @@ pub(crate) fn match_lanes(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
             cx.b.mov(d, own);
             return Ok(());
         }
-        // Who is there: an exchange of its own.
+        // The lanes that are there: an exchange of its own.
         let lanes = cx.operand(i, 2)?.clone();
         barrier::warp_sync(cx, &lanes, false)?;
         let there = ballot(cx, Source::pt(), &mask);
