@@ -4,6 +4,7 @@
 //! here.
 
 mod binaries;
+pub mod cache_server;
 mod checking;
 mod resident;
 mod search;

@@ -63,11 +63,12 @@ impl CacheArguments {
     /// The folder, with the server after it if there is one.
     fn store(&self) -> Result<Box<dyn Store>, ArgumentError> {
         let disk = Box::new(self.restricted(self.disk()?));
-        let Some(address) = &self.cache_url else { return Ok(disk) };
+        let Some(server) = &self.cache_url else { return Ok(disk) };
         let signing = self.cache_signing_key.as_deref().map(signing_key).transpose()?;
         let sends = self.cache != Mode::Read && !self.cache_url_read_only;
-        let settings = Settings { sends, signing, ..Settings::default() };
-        Ok(Box::new(Shared::new(disk, address.clone(), settings)))
+        let budget = Duration::from_millis(self.cache_url_wait);
+        let settings = Settings { sends, signing, budget, last: budget * 10, ..Settings::default() };
+        Ok(Box::new(Shared::new(disk, server.server(), settings)))
     }
 
     fn disk(&self) -> Result<Disk, ArgumentError> {

@@ -70,6 +70,11 @@ fn wrong_urls_and_keys_are_misuse() {
         ),
         (&["--cache", "read", "--cache-url", "http://"], "names no server"),
         (&["--cache-url", server], "--cache <MODE>"),
+        (
+            &["--cache", "read", "--cache-url", "s3://"],
+            if cfg!(feature = "cloud") { "bucket" } else { "cloud" },
+        ),
+        (&["--cache", "read", "--cache-url", server, "--cache-url-wait", "0"], "0 is not in 1..=600000"),
         (&["--cache", "read", "--cache-url-read-only"], "--cache-url <URL>"),
         (&["--cache", "read", "--cache-url", server, "--cache-signing-key", &short], "at least 16 bytes"),
         (&["--cache", "read", "--cache-url", server, "--cache-signing-key", &gone], "--cache-signing-key: "),

@@ -31,7 +31,12 @@ pub(crate) enum Protocol {
 }
 
 /// Stands for the name of a value in the path of an address.
-pub(crate) const KEY: &str = "{key}";
+pub const KEY: &str = "{key}";
+
+/// The path of values on a server with GET and PUT: one that names no place for [`KEY`] has it in `ac/`.
+pub fn path_of_values(path: &str) -> String {
+    if path.contains(KEY) { path.to_owned() } else { format!("{}/ac/{KEY}", path.trim_end_matches('/')) }
+}
 
 /// An address that cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -75,13 +80,7 @@ impl FromStr for Address {
             return Err(AddressError::Host(text.to_owned()));
         }
         let protocol = match is_http {
-            true => {
-                let mut path = path.to_owned();
-                if !path.contains(KEY) {
-                    path = format!("{}/ac/{KEY}", path.trim_end_matches('/'));
-                }
-                Protocol::Http { path, login: login.map(str::to_owned) }
-            }
+            true => Protocol::Http { path: path_of_values(path), login: login.map(str::to_owned) },
             false => {
                 let login = login.map(|login| match login.split_once(':') {
                     Some(("", password)) => (None, password.to_owned()),

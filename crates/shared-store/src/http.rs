@@ -1,7 +1,9 @@
 //! GET and PUT of HTTP/1.1, as far as simple caches need them. No redirection, no encryption and no compression.
 
 use crate::address::{Address, KEY};
-use crate::transport::{Failure, LARGEST, Request, Stream};
+use crate::server::Failure;
+use crate::server::LARGEST;
+use crate::transport::{Request, Stream};
 
 /// Sends a request and reads its answer.
 pub(crate) fn exchange(
@@ -20,7 +22,7 @@ pub(crate) fn exchange(
     let host = if bracketed { format!("[{}]", address.host) } else { address.host.clone() };
     head += &format!("Host: {host}:{}\r\nUser-Agent: oriole\r\nAccept: */*\r\n", address.port);
     if let Some(login) = login {
-        head += &format!("Authorization: Basic {}\r\n", base64(login.as_bytes()));
+        head += &format!("Authorization: {}\r\n", basic(login));
     }
     if let Some(body) = body {
         head += &format!("Content-Type: application/octet-stream\r\nContent-Length: {}\r\n", body.len());
@@ -110,6 +112,11 @@ fn chunks(stream: &mut Stream, body: &mut Vec<u8>) -> Result<(), Failure> {
     }
     while !stream.line()?.is_empty() {}
     Ok(())
+}
+
+/// A login, `USER:PASSWORD`, as the header `Authorization` has it.
+pub fn basic(login: &str) -> String {
+    format!("Basic {}", base64(login.as_bytes()))
 }
 
 fn base64(bytes: &[u8]) -> String {

@@ -9,6 +9,7 @@ mod address;
 mod http;
 mod pause;
 mod redis;
+mod server;
 mod signature;
 mod transport;
 mod workers;
@@ -18,7 +19,9 @@ use std::time::Duration;
 
 use oriole_store::{Key, Store, unframe};
 
-pub use address::{Address, AddressError};
+pub use address::{Address, AddressError, KEY, path_of_values};
+pub use http::basic;
+pub use server::{Connection, Failure, LARGEST, Server};
 pub use signature::{SigningKey, SigningKeyError};
 
 use crate::workers::Workers;
@@ -59,10 +62,10 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// A store over `near` and the server at an address. Nothing is connected before the first look-up.
-    pub fn new(near: Box<dyn Store>, address: Address, settings: Settings) -> Shared {
+    /// A store over `near` and a server. Nothing is connected before the first look-up.
+    pub fn new(near: Box<dyn Store>, server: Arc<dyn Server>, settings: Settings) -> Shared {
         let Settings { sends, signing, budget, last, waiting } = settings;
-        Shared { near, workers: Workers::new(address, budget, last, waiting), sends, signing }
+        Shared { near, workers: Workers::new(server, budget, last, waiting), sends, signing }
     }
 
     /// The name of a value on the server. Signed entries have names of their own, which only those with the signing key know.

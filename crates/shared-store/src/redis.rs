@@ -1,6 +1,8 @@
 //! GET and SET in the protocol of Redis, version 2, which every server of its kind understands.
 
-use crate::transport::{Failure, LARGEST, Request, Stream};
+use crate::server::Failure;
+use crate::server::LARGEST;
+use crate::transport::{Request, Stream};
 
 /// Begins the names of our values.
 const PREFIX: &str = "oriole:";

@@ -1,27 +1,32 @@
-//! A connection to a server with a deadline for each request, and what can go wrong on it.
+//! A connection to a server over TCP with a deadline for each request.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use crate::address::{Address, Protocol};
+use crate::server::{Connection, Failure, LARGEST, Server};
 use crate::{http, redis};
-
-/// Most bytes of an answer.
-pub(crate) const LARGEST: usize = 256 << 20;
-
-/// Why there is no answer.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// Nothing can be sent or received in time.
-    Io,
-    /// An answer that is none of the protocol, or that refuses.
-    Answer,
-}
 
 impl From<io::Error> for Failure {
     fn from(_: io::Error) -> Failure {
         Failure::Io
+    }
+}
+
+impl Server for Address {
+    fn connect(&self) -> Box<dyn Connection> {
+        Box::new(Client { address: self.clone(), open: None })
+    }
+}
+
+impl Connection for Client {
+    fn get(&mut self, name: &str, deadline: Instant) -> Result<Option<Vec<u8>>, Failure> {
+        self.ask(Request::Get(name), deadline)
+    }
+
+    fn put(&mut self, name: &str, value: &[u8], deadline: Instant) -> Result<(), Failure> {
+        self.ask(Request::Put(name, value), deadline).map(drop)
     }
 }
 
@@ -33,22 +38,14 @@ pub(crate) enum Request<'r> {
 }
 
 /// The server as one thread sees it: with a connection that stays open.
-pub(crate) struct Client {
+struct Client {
     address: Address,
     open: Option<Stream>,
 }
 
 impl Client {
-    pub(crate) fn new(address: Address) -> Client {
-        Client { address, open: None }
-    }
-
     /// The answer to a request: bytes for a value that is there.
-    pub(crate) fn ask(
-        &mut self,
-        request: Request<'_>,
-        deadline: Instant,
-    ) -> Result<Option<Vec<u8>>, Failure> {
+    fn ask(&mut self, request: Request<'_>, deadline: Instant) -> Result<Option<Vec<u8>>, Failure> {
         if let Some(mut stream) = self.open.take() {
             stream.deadline = deadline;
             match self.exchange(&mut stream, request) {

@@ -8,9 +8,8 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::address::Address;
 use crate::pause::Pause;
-use crate::transport::{Client, Failure, Request};
+use crate::server::{Failure, Server};
 
 /// Most threads that look values up.
 const READERS: usize = 4;
@@ -28,7 +27,7 @@ pub(crate) struct Workers {
 }
 
 struct Shared {
-    address: Address,
+    server: Arc<dyn Server>,
     state: Mutex<State>,
     /// There is something to do.
     work: Condvar,
@@ -67,9 +66,9 @@ impl Shared {
 }
 
 impl Workers {
-    pub(crate) fn new(address: Address, budget: Duration, last: Duration, waiting: usize) -> Workers {
+    pub(crate) fn new(server: Arc<dyn Server>, budget: Duration, last: Duration, waiting: usize) -> Workers {
         let (state, work, sent) = (Mutex::default(), Condvar::new(), Condvar::new());
-        Workers { shared: Arc::new(Shared { address, state, work, sent }), budget, last, waiting }
+        Workers { shared: Arc::new(Shared { server, state, work, sent }), budget, last, waiting }
     }
 
     /// The value of a name, if the server has it and says so in time.
@@ -138,7 +137,7 @@ impl Drop for Workers {
 
 /// Looks values up until the end.
 fn read(shared: &Shared) {
-    let mut client = Client::new(shared.address.clone());
+    let mut connection = shared.server.connect();
     loop {
         let mut state = shared.locked();
         state.idle += 1;
@@ -149,20 +148,20 @@ fn read(shared: &Shared) {
         drop(state);
         if Instant::now() < get.deadline {
             // The one that asked may have gone on.
-            let _ = get.answer.send(client.ask(Request::Get(&get.name), get.deadline));
+            let _ = get.answer.send(connection.get(&get.name, get.deadline));
         }
     }
 }
 
 /// Sends values until the end.
 fn write(shared: &Shared) {
-    let mut client = Client::new(shared.address.clone());
+    let mut connection = shared.server.connect();
     loop {
         let waited = shared.work.wait_while(shared.locked(), |state| state.puts.is_empty() && !state.ends);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner);
         let Some((name, value)) = state.puts.pop_front() else { return };
         drop(state);
-        let sent = client.ask(Request::Put(&name, &value), Instant::now() + SENDING);
+        let sent = connection.put(&name, &value, Instant::now() + SENDING);
         let mut state = shared.locked();
         state.open -= 1;
         state.bytes -= value.len();

@@ -20,7 +20,7 @@ fn key(number: u32) -> Key {
 fn cache(server: &Server, settings: Settings) -> Cache {
     let near = Box::new(Memory::new(1 << 20));
     let mode = if settings.sends { Mode::Write } else { Mode::Read };
-    Cache::new(Box::new(Shared::new(near, server.address(), settings)), mode)
+    Cache::new(Box::new(Shared::new(near, Arc::new(server.address()), settings)), mode)
 }
 
 /// The bounds of a test: much longer than a server on this machine needs.
@@ -153,7 +153,7 @@ fn only_signed_entries_are_used_where_there_is_a_signing_key() {
 fn a_server_that_is_gone_costs_one_connection() {
     let address = Server::start(Speech::Http, Manner::Right).address();
     let near = Box::new(Memory::new(1 << 20));
-    let shared = Shared::new(near, address, Settings { sends: true, ..Settings::default() });
+    let shared = Shared::new(near, Arc::new(address), Settings { sends: true, ..Settings::default() });
     let start = Instant::now();
     for number in 0..10_000 {
         assert!(shared.get(&key(number)).is_none());
@@ -168,7 +168,7 @@ fn a_server_that_is_gone_costs_one_connection() {
 fn what_waits_is_bounded() {
     let server = Server::start(Speech::Http, Manner::Silent);
     let settings = Settings { sends: true, waiting: 100_000, ..Settings::default() };
-    let shared = Shared::new(Box::new(Memory::new(0)), server.address(), settings);
+    let shared = Shared::new(Box::new(Memory::new(0)), Arc::new(server.address()), settings);
     let start = Instant::now();
     for number in 0..1000 {
         shared.put(&key(number), Arc::from(vec![0; 10_000]));
@@ -201,7 +201,7 @@ fn redis_itself_keeps_values() {
     });
     let open = |sends| {
         let near = Box::new(Memory::new(1 << 20));
-        Cache::new(Box::new(Shared::new(near, address.clone(), patient(sends))), Mode::Write)
+        Cache::new(Box::new(Shared::new(near, Arc::new(address.clone()), patient(sends))), Mode::Write)
     };
     let first = open(true);
     first.keep(&key(1), vec![1, 13, 10, 0]);

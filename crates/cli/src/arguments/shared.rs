@@ -2,10 +2,10 @@
 //!
 //! It is here so that an option has one name and one help text. Nothing is done here.
 
+use crate::arguments::cache_server::CacheServer;
 use crate::lists::{self, Listed};
 use clap::Args;
 use oriole::program::Mode;
-use oriole_shared_store::Address;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -62,10 +62,14 @@ pub struct CacheArguments {
     /// Maximum size of the cache in MiB.
     #[arg(long, value_name = "MIB", default_value = "2048")]
     pub cache_size: u64,
-    /// Server after the cache directory, which many machines share: `http://HOST[:PORT]/PATH` or
-    /// `redis://[[USER]:PASSWORD@]HOST[:PORT]/[DATABASE]`.
+    /// Server after the cache directory, which many machines share: `http://HOST[:PORT]/PATH`,
+    /// `redis://[[USER]:PASSWORD@]HOST[:PORT]/[DATABASE]`; with the feature `cloud` also `https`, `grpc`, `s3` and others.
     #[arg(long, value_name = "URL", requires = "cache")]
-    pub cache_url: Option<Address>,
+    pub cache_url: Option<CacheServer>,
+    /// Longest wait for a look-up on the server of --cache-url, in milliseconds; ten times as long for all values that are not
+    /// sent at the end.
+    #[arg(long, value_name = "MS", default_value = "50", requires = "cache_url", value_parser = clap::value_parser!(u64).range(1..=600_000))]
+    pub cache_url_wait: u64,
     /// Send nothing to the server of --cache-url.
     #[arg(long, requires = "cache_url")]
     pub cache_url_read_only: bool,
