@@ -13,7 +13,8 @@ use crate::outcome::{Outcome, failed, misused, print};
 use crate::progress;
 use crate::render;
 use crate::resident;
-use crate::session::{ArgumentError, threads_for};
+use crate::session::{ArgumentError, jobs};
+use crate::tune;
 use oriole::program::{Cache, Opened, Progress};
 use oriole_chip::Chip;
 use oriole_diagnostics::Diagnostic;
@@ -54,7 +55,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
         Ok(text) => text,
         Err(error) => return error.report(),
     };
-    let (options, notes) = match crate::tune::tuned(arguments, &text, chip, &options) {
+    let (options, notes) = match tune::tuned(arguments, &text, chip, &options) {
         Ok(tuned) => tuned,
         Err(message) => return failed(message),
     };
@@ -135,11 +136,6 @@ fn options_of(arguments: &Compile) -> Result<(Option<Chip>, Options), String> {
     }
 }
 
-/// How many threads a compile gets.
-pub fn jobs(asked: Option<usize>, session: &Opened) -> usize {
-    threads_for(asked, session.functions(), session.bytes())
-}
-
 /// A virtual chip is nothing to compile for: the file is checked as far as the language goes, and nothing is written.
 fn parse_only(arguments: &Compile, number: &str) -> Outcome {
     let chip = match Chip::choose_known(&format!("sm_{number}")) {
@@ -159,35 +155,4 @@ fn parse_only(arguments: &Compile, number: &str) -> Outcome {
 
 fn verdict(diagnostics: &[Diagnostic]) -> Outcome {
     if diagnostics.iter().any(Diagnostic::is_error) { Outcome::Failed } else { Outcome::Right }
-}
-
-/// A text that another command needs compiled has errors.
-#[derive(Debug, thiserror::Error)]
-#[error("{file}: {first}")]
-pub struct CompileError {
-    /// The name of the text in messages.
-    file: String,
-    /// The first error.
-    first: String,
-}
-
-/// Compiles a text for another command.
-///
-/// # Errors
-/// The first error of the text.
-pub fn cubin_of(
-    path: &Path,
-    text: &str,
-    chip: Option<Chip>,
-    options: &Options,
-) -> Result<triomphe::Arc<Vec<u8>>, CompileError> {
-    let session = Opened::stored(text, chip, options, false, None);
-    let compiled = session.compile(1);
-    compiled.cubin.ok_or_else(|| {
-        let first = compiled.diagnostics.iter().find(|diagnostic| diagnostic.is_error());
-        CompileError {
-            file: path.display().to_string(),
-            first: first.map_or("no result".to_owned(), ToString::to_string),
-        }
-    })
 }

@@ -2,15 +2,15 @@
 //! lays it out.
 
 use crate::arguments::{Diff, Linked, Target};
-use crate::compile::jobs;
-use crate::files::device::{self, Asked, DeviceError};
+use crate::files::DeviceError;
+use crate::files::device::{self, Asked};
 use crate::files::input;
 use crate::files::output::Output;
 use crate::names::{self, UnclearName};
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::progress;
 use crate::render;
-use crate::session::{linked, options};
+use crate::session::{jobs, linked, options};
 use crate::view::in_words;
 use clap::Parser;
 use oriole::program::{Opened, Progress};

@@ -1,7 +1,8 @@
 //! `oriole dis`: machine code as text with control words.
 
 use crate::arguments::Dis;
-use crate::files::device::{self, Amount, Asked, Chosen, DeviceError, Wanted};
+use crate::files::device::{self, Amount, Asked, Wanted};
+use crate::files::{Chosen, DeviceError};
 use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
 use oriole_assemble::Labels;

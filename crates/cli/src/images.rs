@@ -2,8 +2,9 @@
 //! at, but for names and chips.
 
 use crate::arguments::{Extract, Images};
+use crate::files::DeviceError;
 use crate::files::binary::{Binary, Outline};
-use crate::files::device::{self, Amount, Asked, DeviceError};
+use crate::files::device::{self, Amount, Asked};
 use crate::files::input;
 use crate::files::output::Output;
 use crate::names;

@@ -1,10 +1,11 @@
 //! Launch records: which kernel to run on which buffers, and the expected results. One JSON object, or one a line.
 //!
-//! Nothing here runs a kernel; interpreter and simulator take the plain [`Launch`].
+//! Nothing here runs a kernel: `execution.rs` gives a [`Launch`] as interpreter and simulator take it.
 
 mod compare;
 mod elements;
 mod error;
+mod execution;
 mod hex;
 mod record;
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod bisect;
 mod cache;
 mod check;
 mod checks;
+mod code;
 mod colour;
 mod compile;
 mod diff;

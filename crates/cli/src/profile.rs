@@ -10,7 +10,6 @@ use crate::files::output::Output;
 use crate::launch::{self, Launch};
 use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
-use crate::run::simulated;
 use crate::session;
 use code::{Image, Source};
 use oriole_profile::{By, Shown};
@@ -99,7 +98,7 @@ fn one(image: &Image, launch: &Launch, arguments: &Profile) -> Result<(), String
         room: ROOM,
         sms: 1,
     };
-    let recording = Recording::new(&image.cubin, &simulated(launch, options), &asked);
+    let recording = Recording::new(&image.cubin, &launch.for_simulator(options), &asked);
     let recording = recording.map_err(|error| error.to_string())?;
     let by = match arguments.by {
         Some(PlacesBy::Ptx) if code.ptx.is_empty() => {

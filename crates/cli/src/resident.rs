@@ -4,6 +4,7 @@
 //! Files, streams and exit statuses are those of the process that was asked: the resident compiler gets texts and gives
 //! bytes. Whatever it does not answer, the process answers itself, so that nothing depends on it.
 
+mod call;
 #[cfg(target_os = "linux")]
 mod command;
 #[cfg(target_os = "linux")]
@@ -19,9 +20,11 @@ mod elsewhere;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::resident;
 
+pub use call::Call;
+
 use crate::arguments::Compile;
 use crate::compile::question::{Answer, Question};
-use crate::ptxas::Assembled;
+use crate::ptxas::compile::Assembled;
 use crate::{names, progress};
 use oriole::program::Mode;
 use oriole_ptxas::{Input, Log};
@@ -55,18 +58,6 @@ pub fn compiled(arguments: &Compile, question: &Question<'_>) -> Option<Answer> 
 #[cfg(target_os = "linux")]
 fn ask_to_compile(question: &Question<'_>) -> Option<Answer> {
     messages::compiled(&command::ask(&messages::compile(question)?)?)
-}
-
-/// The call of a program named ptxas, as far as it is asked of the resident compiler.
-pub struct Call<'a> {
-    /// The option was given.
-    pub is_asked: bool,
-    /// The start of messages.
-    pub program: &'a str,
-    /// The words of the command line.
-    pub words: &'a [String],
-    /// The files with options that it names, by name.
-    pub files: &'a [(String, Option<String>)],
 }
 
 /// The answer of the resident compiler to `oriole ptxas`, whose messages take the place of those in the log. None if it is not to

@@ -2,7 +2,7 @@
 
 use crate::arguments::{Machine, Run};
 use crate::checks;
-use crate::compile::CompileError;
+use crate::code::{self, CompileError};
 use crate::dis::DisError;
 use crate::files::device::Asked;
 use crate::hazards::{self, HazardError};
@@ -217,8 +217,7 @@ fn checked(launch: &Launch, arguments: &Run, asked: Checks) -> (Result, Option<c
         Ok(source) => source,
         Err(error) => return (Result::failed(launch, error.to_string()), None),
     };
-    let interpreted = interpreted(launch, arguments.step_limit);
-    let report = oriole_checks::check(&source.program, &interpreted, asked);
+    let report = oriole_checks::check(&source.program, &launch.for_interpreter(arguments.step_limit), asked);
     let found = checks::Found::new(&source, &report, arguments.limit);
     (Result::interpreted(report.outcome), Some(found))
 }
@@ -232,50 +231,7 @@ pub fn interpret(launch: &Launch, step_limit: Option<u64>) -> Result {
         Ok(program) => program,
         Err(error) => return Result::failed(launch, error.to_string()),
     };
-    Result::interpreted(oriole_interp::run(&program, &interpreted(launch, step_limit)))
-}
-
-/// A launch as the interpreter takes it.
-pub fn interpreted(launch: &Launch, step_limit: Option<u64>) -> oriole_interp::Launch {
-    let arguments = launch.arguments.iter().map(|argument| match argument {
-        Value::Buffer(bytes) => oriole_interp::Arg::Buffer(bytes.clone()),
-        Value::Scalar(bytes) => oriole_interp::Arg::Scalar(bytes.clone()),
-        Value::Alias(of) => oriole_interp::Arg::Alias(*of),
-        Value::Map(of, bytes) => oriole_interp::Arg::Map(*of, bytes.clone()),
-        Value::Object(object) => oriole_interp::Arg::Object(object.clone()),
-    });
-    let whole = oriole_interp::Launch::new(launch.entry.clone());
-    oriole_interp::Launch {
-        grid: launch.grid,
-        block: launch.block,
-        cluster: launch.cluster,
-        shared_bytes: launch.shared_bytes,
-        args: arguments.collect(),
-        bindings: launch.bindings.clone(),
-        budget: step_limit.unwrap_or(whole.budget),
-        ..whole
-    }
-}
-
-/// A launch as the simulator takes it.
-pub fn simulated(launch: &Launch, options: oriole_simulate::Options) -> oriole_simulate::Launch {
-    let arguments = launch.arguments.iter().map(|argument| match argument {
-        Value::Buffer(bytes) => oriole_simulate::Argument::Buffer(bytes.clone()),
-        Value::Scalar(bytes) => oriole_simulate::Argument::Value(bytes.clone()),
-        Value::Alias(of) => oriole_simulate::Argument::Alias(*of),
-        Value::Map(of, bytes) => oriole_simulate::Argument::Map(*of, bytes.clone()),
-        Value::Object(object) => oriole_simulate::Argument::Object(object.clone()),
-    });
-    oriole_simulate::Launch {
-        kernel: launch.entry.clone(),
-        grid: launch.grid,
-        block: launch.block,
-        cluster: launch.cluster,
-        dynamic_shared: launch.shared_bytes,
-        arguments: arguments.collect(),
-        bindings: launch.bindings.clone(),
-        options,
-    }
+    Result::interpreted(oriole_interp::run(&program, &launch.for_interpreter(step_limit)))
 }
 
 /// Why there is no code to simulate.
@@ -329,7 +285,7 @@ impl Runner<'_> {
             step_limit: self.arguments.step_limit.unwrap_or(defaults.step_limit),
             ..defaults
         };
-        Result::simulated(launch, self.outcome(&cubin, simulated(launch, options)))
+        Result::simulated(launch, self.outcome(&cubin, launch.for_simulator(options)))
     }
 
     /// The outcome of a launch; of one that was simulated before, its outcome then.
@@ -373,7 +329,7 @@ impl Runner<'_> {
         };
         let compile = |path: &Path| -> Read {
             let made = || {
-                let bytes = crate::compile::cubin_of(path, &ptx.text, self.chip, &self.options)?;
+                let bytes = code::cubin_of(path, &ptx.text, self.chip, &self.options)?;
                 let cubin = oriole_cubin::read(&bytes)?;
                 if self.arguments.check.is_some() {
                     hazards::none(&cubin)?;

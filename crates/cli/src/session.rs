@@ -139,6 +139,11 @@ pub fn threads_for(asked: Option<usize>, functions: usize, text: usize) -> usize
     }
 }
 
+/// The same for an opened text.
+pub fn jobs(asked: Option<usize>, session: &Opened) -> usize {
+    threads_for(asked, session.functions(), session.bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use super::{TEXT_PER_THREAD, threads, threads_for};

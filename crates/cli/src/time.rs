@@ -1,11 +1,11 @@
 //! `oriole time`: an estimate of the time that launches take on a GPU, for our code, for a cubin, or for both.
 
 use crate::arguments::Time;
+use crate::code;
 use crate::files::device::Asked;
 use crate::launch::{self, Launch};
 use crate::names;
 use crate::outcome::{Outcome, failed, misused};
-use crate::run::simulated;
 use crate::session;
 use oriole_cubin::Cubin;
 use oriole_timing::{Bound, Estimate, Line, Reason};
@@ -36,7 +36,7 @@ impl Codes<'_> {
         if let Some(known) = self.known.get(&path) {
             return known.clone();
         }
-        let made = crate::compile::cubin_of(&path, &ptx.text, self.chip, &self.options);
+        let made = code::cubin_of(&path, &ptx.text, self.chip, &self.options);
         let made = made.map_err(|error| error.to_string());
         let read = made.and_then(|bytes| oriole_cubin::read(&bytes).map_err(|error| error.to_string()));
         let read = read.map(Rc::new);
@@ -98,7 +98,7 @@ fn estimate(cubin: &Cubin, launch: &Launch, arguments: &Time) -> Result<Estimate
         sample: arguments.sample,
         ..oriole_timing::Options::default()
     };
-    let estimate = oriole_timing::estimate(cubin, &simulated(launch, options), &asked);
+    let estimate = oriole_timing::estimate(cubin, &launch.for_simulator(options), &asked);
     estimate.map_err(|error| error.to_string())
 }
 

@@ -6,7 +6,6 @@
 
 use crate::arguments::Compile;
 use crate::launch;
-use crate::run::simulated;
 use oriole::program::Opened;
 use oriole::program::search::{self, Found, describe};
 use oriole_chip::Chip;
@@ -53,7 +52,7 @@ fn recorded(path: &std::path::Path) -> Result<BTreeMap<String, Vec<Launch>>, Str
     for launch in launch::read(path).map_err(|error| error.to_string())? {
         let options =
             oriole_simulate::Options { check_hazards: false, ..oriole_simulate::Options::default() };
-        by_kernel.entry(launch.entry.clone()).or_default().push(simulated(&launch, options));
+        by_kernel.entry(launch.entry.clone()).or_default().push(launch.for_simulator(options));
     }
     Ok(by_kernel)
 }

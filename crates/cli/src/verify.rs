@@ -5,6 +5,7 @@
 
 use crate::arguments::{Machine, Verify};
 use crate::checks;
+use crate::code;
 use crate::files::device::{self, Asked};
 use crate::files::input;
 use crate::files::output::Output;
@@ -12,7 +13,6 @@ use crate::launch::{self, Launch, encode};
 use crate::messages::{self, MessageFormat};
 use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
-use crate::run::interpreted;
 use crate::session;
 use oriole_cubin::Cubin;
 use oriole_verify::{Coverage, Difference, Element, Report, Source, Subject, Verdict, What};
@@ -120,7 +120,7 @@ fn compiled(
     chip: Option<oriole_chip::Chip>,
     options: &oriole_options::Options,
 ) -> Result<Cubin, String> {
-    let bytes = crate::compile::cubin_of(path, text, chip, options).map_err(|error| error.to_string())?;
+    let bytes = code::cubin_of(path, text, chip, options).map_err(|error| error.to_string())?;
     oriole_cubin::read(&bytes).map_err(|error| error.to_string())
 }
 
@@ -157,7 +157,7 @@ fn reports(
         };
         let own = launches.iter().filter(|launch| launch.entry == *entry);
         let own: Vec<oriole_interp::Launch> =
-            own.map(|launch| interpreted(launch, arguments.step_limit)).collect();
+            own.map(|launch| launch.for_interpreter(arguments.step_limit)).collect();
         let wanted = !own.is_empty() || !arguments.entries.is_empty();
         wanted.then(|| oriole_verify::verify_on(subject, entry, &own, &options))
     });
@@ -174,7 +174,7 @@ fn launches_of(
     match given {
         Some(given) => {
             let own = given.iter().filter(|launch| launch.entry == report.entry);
-            own.map(|launch| interpreted(launch, arguments.step_limit)).collect()
+            own.map(|launch| launch.for_interpreter(arguments.step_limit)).collect()
         }
         // Why there are none is the report's verdict.
         None => {

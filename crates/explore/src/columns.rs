@@ -14,8 +14,9 @@ use crate::code::{KernelCode, Row};
 use crate::comparison::Change;
 use crate::flow_graph::{self, GraphColumns};
 use crate::sources::Place;
+use crate::text_part::TextPart;
 use crate::texts::Texts;
-use crate::view::{FileView, Heat, KernelView, Note, TextPart};
+use crate::view::{FileView, Heat, KernelView, Note};
 
 /// Facts of the file, known before a kernel is looked at.
 #[derive(Serialize)]

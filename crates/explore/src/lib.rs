@@ -24,6 +24,7 @@ mod phases;
 mod resources;
 mod selection;
 mod sources;
+mod text_part;
 mod texts;
 mod view;
 
@@ -44,4 +45,5 @@ pub use phases::{Layout, OptionalPhase, PhaseView, difference, optional_phases, 
 pub use resources::{resource_document, resource_report};
 pub use selection::{Wins, write_selection};
 pub use sources::{Place, Source, source_names};
-pub use view::{Entry, FileView, Heat, KernelView, Note, Question, Remark, TextPart, ViewError};
+pub use text_part::TextPart;
+pub use view::{Entry, FileView, Heat, KernelView, Note, Question, Remark, ViewError};

@@ -5,18 +5,15 @@
 //! can be tested without a browser. It queries the database and renders nothing.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use oriole_chip::{Chip, Usage, occupancy};
-use oriole_ide::{
-    Analysis, Cancellable, FileId, KernelStatistics, OriError, OriSnapshot, Range, RegisterMarks, SassRow,
-    TokenKind, demangle,
-};
+use oriole_ide::{Analysis, Cancellable, FileId, KernelStatistics, OriError, OriSnapshot, SassRow, demangle};
 
 use crate::alignment::{Alignment, aligned};
 use crate::code::{Code, CodeError, KernelCode};
 use crate::lines::{LinesError, SourceLines};
-use crate::sources::{Place, Source, places};
+use crate::sources::{Place, Source};
+use crate::text_part::{TextPart, part};
 
 /// Threads of a block where a kernel of a cubin does not bound them.
 const THREADS: u32 = 256;
@@ -104,20 +101,6 @@ pub struct KernelView<'a> {
     /// The figures of the timing model for each row.
     pub heat: Option<&'a [Heat]>,
 }
-
-/// A stretch of the file.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TextPart {
-    /// Number of its first line, from 1.
-    pub first_line: u32,
-    /// Its lines.
-    pub lines: Vec<TextLine>,
-    /// For each line its place in the source.
-    pub places: Vec<Option<Place>>,
-}
-
-/// A line as stretches of one kind each.
-pub type TextLine = Vec<(Option<TokenKind>, String)>;
 
 /// Facts of a row of code beyond the word.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -380,37 +363,6 @@ fn joined(
         Note { line, place: line.and_then(place), spill: row.spill, why: row.why }
     };
     code.rows.iter().map(|row| note(row.address)).collect()
-}
-
-fn part(analysis: &Analysis, id: FileId, range: Range) -> Cancellable<TextPart> {
-    let (Some(text), Some(lines)) = (analysis.text(id), analysis.lines(id)) else {
-        return Ok(TextPart { first_line: 1, lines: Vec::new(), places: Vec::new() });
-    };
-    let text: Arc<String> = text;
-    let mut list: Vec<TextLine> = vec![Vec::new()];
-    let mut add = |kind: Option<TokenKind>, stretch: &str| {
-        for (at, line) in stretch.split('\n').enumerate() {
-            if at > 0 {
-                list.push(Vec::new());
-            }
-            let line = line.strip_suffix('\r').unwrap_or(line);
-            if let (false, Some(last)) = (line.is_empty(), list.last_mut()) {
-                last.push((kind, line.to_owned()));
-            }
-        }
-    };
-    let mut at = range.start as usize;
-    for token in analysis.tokens(id, Some(range), &RegisterMarks::default())? {
-        let (start, end) = (token.range.start as usize, token.range.end.min(range.end) as usize);
-        if start < at || end <= start {
-            continue;
-        }
-        add(None, &text[at..start]);
-        add(Some(token.kind), &text[start..end]);
-        at = end;
-    }
-    add(None, &text[at..range.end as usize]);
-    Ok(TextPart { first_line: lines.line(range.start) + 1, places: places(&list), lines: list })
 }
 
 fn curve(chip: Chip, usage: Usage) -> Vec<u32> {

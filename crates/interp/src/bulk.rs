@@ -8,8 +8,8 @@ use crate::context::LaneContext;
 use crate::fault::{Fault, FaultKind};
 use crate::machine::first_block;
 use crate::memory::{Place, in_block, misaligned, shared_address, word};
-use crate::step::{BoxStep, BulkStep, FieldStep, Location, PolicyStep, Signal, Source};
-use crate::tensor::{Cell, MAP_BYTES, TensorMap, Walk};
+use crate::step::{BoxStep, BulkStep, FieldStep, Location, PolicyStep, Signal, Source, Walk};
+use crate::tensor::{Cell, MAP_BYTES, TensorMap};
 
 /// Unit of size and alignment of bulk copies.
 const LINE: u64 = 16;

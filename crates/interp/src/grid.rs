@@ -13,7 +13,7 @@ use crate::memory::Memory;
 use crate::observer::{Event, Observer};
 use crate::program::Program;
 use crate::step::Action;
-use crate::texture::Objects;
+use crate::texture::objects::Objects;
 use crate::warp::Warp;
 use crate::watch::Watch;
 use oriole_machine_model::tensor_memory::TensorMemory;

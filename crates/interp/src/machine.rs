@@ -12,7 +12,7 @@ use crate::launch::Choices;
 use crate::memory::{Memory, Place};
 use crate::observer::{Observer, Store};
 use crate::step::Code;
-use crate::texture::Objects;
+use crate::texture::objects::Objects;
 use crate::watch::Watch;
 
 /// State shared by all blocks.

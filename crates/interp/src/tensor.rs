@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 
-use crate::step::AtomicOperation;
+use crate::step::{AtomicOperation, Walk};
 use crate::value::float::{FloatOperation, Mode, OUT_OF_BOUNDS};
 use crate::value::integer::Kind;
 use crate::value::soft::Format;
@@ -95,21 +95,6 @@ struct Image {
     upper: [i64; 3],
     channels: u64,
     pixels: u64,
-}
-
-/// The traversal of a tile.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Walk {
-    /// Dimension by dimension.
-    Tile,
-    /// im2col: pixels, dimension by dimension.
-    Image,
-    /// Pixels along lines, followed by a halo.
-    Line,
-    /// 128 pixels along lines, with a halo after every 32 of them.
-    Parts,
-    /// Four rows by their indices.
-    Rows,
 }
 
 /// Pixels of a part, and number of parts.

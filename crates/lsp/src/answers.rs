@@ -13,7 +13,7 @@ use crate::hosts::{Core, Pending, Revisions};
 use crate::lock::locked;
 use crate::outcome::{Failure, error, failure, parse};
 use crate::requests::{Beyond, Cost, Row};
-use crate::workspace_files;
+use crate::unopened;
 
 /// The error of a request that was cancelled because the text changed, and that the client may send again.
 const SERVER_CANCELLED: i32 = -32802;
@@ -52,7 +52,7 @@ fn reach(core: &Core, request: &Request, row: Row, asked: Revisions) -> Revision
     };
     // The answer to the request reports the failure.
     if row.beyond == Beyond::Workspace || shared().unwrap_or(false) {
-        workspace_files::follow(core);
+        unopened::follow(core);
         return Revisions { revision: core.now().revision, ..asked };
     }
     asked

@@ -14,15 +14,15 @@ use serde_json::{Value, json};
 
 use crate::background::{compile_in_background, push_diagnostics};
 use crate::client::Client;
-use crate::config::rule;
 use crate::hosts::{Core, HostState};
 use crate::lock::locked;
 use crate::outcome::{Answer, Failure};
 use crate::pool::Pool;
+use crate::ruling::rule;
 use crate::snapshot::Document;
 use crate::virtual_documents::SCHEME;
 use crate::workspace::{Scope, Stream};
-use crate::{extensions, sass_map, uri, workspace_files};
+use crate::{extensions, sass_map, unopened, uri};
 
 /// Idle time before code is compiled in the background.
 const REST: Duration = Duration::from_millis(300);
@@ -135,7 +135,7 @@ impl Documents {
             let state = &mut *state;
             let settings = settings_of(&mut self.settings, state, &ruling.root, ruling.settings);
             if let Some(path) = &path {
-                workspace_files::remove(state, path);
+                unopened::remove(state, path);
             }
             if let Some(known) = state.documents.get(&address).map(|known| known.file) {
                 state.apply(move |host| host.close(known));

@@ -1,6 +1,6 @@
 //! Reads settings field by field: a wrong one is named, with its value and what it should be, and the others are kept.
 //!
-//! The meaning of a setting is in `config.rs`.
+//! The effect of a setting is in `ruling.rs`.
 
 use std::collections::BTreeMap;
 

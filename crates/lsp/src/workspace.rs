@@ -23,11 +23,10 @@ use crate::hosts::{Core, Pending};
 use crate::lock::locked;
 use crate::outcome::{Failure, answer, failure};
 use crate::uri;
+use crate::workspace_files::LARGEST;
 
 /// Number of documents that are reported at a time.
 const CHUNK: usize = 64;
-/// Larger files, in bytes, are not read before they are opened.
-pub(crate) const LARGEST: usize = 32 << 20;
 
 /// Parameters.
 #[derive(Deserialize)]

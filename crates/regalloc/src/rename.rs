@@ -6,27 +6,22 @@
 //! Only values that live in one block are renamed: then no edge needs a move, and a value that finds no better register
 //! keeps its own. Instructions are neither added nor moved, and latencies are not known here.
 
+mod late;
 mod survey;
 
 use crate::operands::{destinations, is_group_product, sources, wants_places};
 use crate::set::RegisterSet;
 use crate::work::Work;
+use late::{WINDOW, general, reads_late};
 use oriole_ori::{BlockId, Cfg, File, Instruction, Opcode, Value};
 use survey::Survey;
 use typed_index_collections::{TiVec, ti_vec};
-
-/// Instructions after an access by which its registers have been read, more or less.
-const WINDOW: u32 = 12;
 
 /// Instructions by which a register must have been read earlier than another to be better.
 const GAIN: u32 = 2;
 
 /// The widest web that is renamed, in registers.
 const WIDEST: u8 = 4;
-
-/// The home of a value that occurs nowhere, or in several blocks.
-const NOWHERE: u32 = u32::MAX;
-const MANY: u32 = u32::MAX - 1;
 
 /// A node that is none, a position that was not reached.
 const NONE: u32 = u32::MAX;
@@ -49,16 +44,6 @@ pub fn rename(work: &mut Work, cfg: &Cfg, usable: RegisterSet, cheap: RegisterSe
             work.register[value] = Some(register);
         }
     }
-}
-
-/// A general register that a value has.
-fn general(work: &Work, value: Value) -> Option<u8> {
-    work.register[value].filter(|_| work.function.file(value) == File::R)
-}
-
-/// Whether an instruction may read its registers some time after it is issued.
-fn reads_late(instruction: &Instruction) -> bool {
-    instruction.memory.is_some()
 }
 
 /// A value of the block: a node of a web, which are values that stand side by side in some operand.

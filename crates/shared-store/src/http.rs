@@ -1,9 +1,9 @@
 //! GET and PUT of HTTP/1.1, as far as simple caches need them. No redirection, no encryption and no compression.
 
 use crate::address::{Address, KEY};
-use crate::server::Failure;
-use crate::server::LARGEST;
-use crate::transport::{Request, Stream};
+use crate::request::Request;
+use crate::server::{Failure, LARGEST};
+use crate::stream::Stream;
 
 /// Sends a request and reads its answer.
 pub(crate) fn exchange(

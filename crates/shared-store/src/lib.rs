@@ -6,12 +6,14 @@
 //! signed, so that writers without the key are not trusted. No command line and no environment is read here.
 
 mod address;
+mod client;
 mod http;
 mod pause;
 mod redis;
+mod request;
 mod server;
 mod signature;
-mod transport;
+mod stream;
 mod workers;
 
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! GET and SET in the protocol of Redis, version 2, which every server of its kind understands.
 
-use crate::server::Failure;
-use crate::server::LARGEST;
-use crate::transport::{Request, Stream};
+use crate::request::Request;
+use crate::server::{Failure, LARGEST};
+use crate::stream::Stream;
 
 /// Begins the names of our values.
 const PREFIX: &str = "oriole:";

@@ -10,7 +10,7 @@ pub fn check(root: &Path, manifests: &BTreeMap<String, String>) -> Vec<String> {
     let mut found = Vec::new();
     for (name, manifest) in manifests {
         let folder = root.join("crates").join(name);
-        let sources = crate::tidy::files(&folder.join("src"), "rs");
+        let sources = crate::source_files::files(&folder.join("src"), "rs");
         let texts: Vec<String> = sources.iter().flat_map(std::fs::read_to_string).collect();
         found.extend(wrong_library(manifest, &texts).map(|why| format!("crates/{name}: {why}")));
         let Ok(entries) = std::fs::read_dir(folder.join("tests")) else { continue };

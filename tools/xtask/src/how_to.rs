@@ -35,7 +35,7 @@ struct Tree<'a> {
 /// Reports names that the pages have and the tree does not, and names that they should have and do not.
 pub fn check(root: &Path, found: &mut Vec<String>) {
     let tree = Tree::read(root);
-    for page in crate::tidy::files(&root.join(PAGES), "md") {
+    for page in crate::source_files::files(&root.join(PAGES), "md") {
         let shown = page.strip_prefix(root).unwrap_or(&page).display().to_string();
         found.extend(in_page(&shown, &read(&page), &tree));
     }
@@ -61,7 +61,7 @@ impl Tree<'_> {
         };
         for extension in NAMED_IN {
             for folder in ["crates", "tools"] {
-                for file in crate::tidy::files(&root.join(folder), extension) {
+                for file in crate::source_files::files(&root.join(folder), extension) {
                     tree.files.extend(file.file_name().map(|name| name.to_string_lossy().into_owned()));
                     // The names in the tests of this check are made up.
                     if !file.ends_with("xtask/src/how_to.rs") {

@@ -24,6 +24,7 @@ mod release;
 mod seed_map;
 mod selection;
 mod shapes;
+mod source_files;
 mod tidy;
 mod train;
 mod typed_ids;

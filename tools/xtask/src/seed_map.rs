@@ -28,7 +28,7 @@ pub fn check(root: &Path, found: &mut Vec<String>) {
         found.push(format!("{PAGE} is missing"));
         return;
     };
-    let sources: BTreeMap<String, String> = crate::tidy::files(&root.join("crates"), "rs")
+    let sources: BTreeMap<String, String> = crate::source_files::files(&root.join("crates"), "rs")
         .into_iter()
         .filter_map(|file| {
             let text = std::fs::read_to_string(&file).ok()?;

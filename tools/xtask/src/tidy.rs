@@ -3,8 +3,9 @@
 //! code and commands, that pages and comments use the words of the glossary, that the project refers to itself alone.
 //! The allowed third-party crates are in `.cargo/deny.toml`.
 
+use crate::source_files::files;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Layers from left to right: a crate may depend only on crates of layers to its left. Stage crates of one layer never
 /// depend on each other.
@@ -283,27 +284,6 @@ fn check_words(root: &Path, found: &mut Vec<String>) {
             }
         }
     }
-}
-
-/// All files below a folder with this extension, in order of path.
-pub fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
-        for entry in entries.flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                if !path.ends_with("target") && !path.ends_with("node_modules") {
-                    folders.push(path);
-                }
-            } else if path.extension().is_some_and(|found| found == extension) {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    files
 }
 
 #[cfg(test)]

@@ -53,14 +53,15 @@ pub fn check(root: &Path, found: &mut Vec<String>) {
 
 fn pages(root: &Path) -> Vec<PathBuf> {
     let mut pages = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
-    pages.extend(crate::tidy::files(&root.join("docs"), "md"));
+    pages.extend(crate::source_files::files(&root.join("docs"), "md"));
     pages
 }
 
 /// The files of code of the crates below `crates` and `tools`: sources, tests and examples.
 fn sources(root: &Path) -> Vec<PathBuf> {
     let crates = ["crates", "tools"].into_iter().filter_map(|part| std::fs::read_dir(root.join(part)).ok());
-    let of_crate = |folder: &Path| CODE.map(|part| crate::tidy::files(&folder.join(part), "rs")).concat();
+    let of_crate =
+        |folder: &Path| CODE.map(|part| crate::source_files::files(&folder.join(part), "rs")).concat();
     let mut sources: Vec<PathBuf> = crates.flatten().flatten().flat_map(|it| of_crate(&it.path())).collect();
     sources.sort();
     sources

@@ -1,9 +1,10 @@
 //! Whether a launch is right with some options: compiled, simulated, and compared.
 
 use crate::arguments::Bisect;
+use crate::code;
 use crate::files::device::Asked;
 use crate::launch::{Expectation, Launch};
-use crate::run::{Result as Ran, interpret, simulated};
+use crate::run::{Result as Ran, interpret};
 use oriole_chip::Chip;
 use oriole_cubin::Cubin;
 use oriole_options::Options;
@@ -66,7 +67,7 @@ impl Judge<'_> {
     /// The first thing that is wrong with the launch; a text that does not compile with the options is wrong, too.
     pub fn complaint(&self, options: &Options) -> Option<String> {
         let Some((text, path)) = self.text() else { return Some("the launch gives no PTX".to_owned()) };
-        let code = crate::compile::cubin_of(&path, text, self.chip, options);
+        let code = code::cubin_of(&path, text, self.chip, options);
         let read = code.map_err(|error| error.to_string());
         match read.and_then(|bytes| oriole_cubin::read(&bytes).map_err(|error| error.to_string())) {
             Ok(cubin) => simulate(&cubin, &self.launch, self.arguments.step_limit).complaint(&self.launch),
@@ -86,5 +87,5 @@ fn simulate(cubin: &Cubin, launch: &Launch, step_limit: Option<u64>) -> Ran {
     let defaults = oriole_simulate::Options::default();
     let options =
         oriole_simulate::Options { step_limit: step_limit.unwrap_or(defaults.step_limit), ..defaults };
-    Ran::simulated(launch, oriole_simulate::run(cubin, &simulated(launch, options)))
+    Ran::simulated(launch, oriole_simulate::run(cubin, &launch.for_simulator(options)))
 }

@@ -7,14 +7,15 @@ mod fix;
 mod tally;
 
 use crate::arguments::Check;
-use crate::files::device::{self, Asked, DeviceError};
+use crate::files::DeviceError;
+use crate::files::device::{self, Asked};
 use crate::files::output::Output;
 use crate::files::sources::{SourceError, Sources};
 use crate::files::{difference, input};
 use crate::messages::{self, Message, MessageFormat, Region, Replacement};
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::render;
-use crate::session::{ArgumentError, linked, threads};
+use crate::session::{ArgumentError, jobs, linked, threads};
 use fix::Fixed;
 use oriole::program::{Lacking, Opened};
 use oriole_chip::Chip;
@@ -157,7 +158,7 @@ impl Checker<'_> {
         let (mut lacking, mut compiled) = (Vec::new(), None);
         if self.arguments.for_codegen {
             let session = Opened::looking(&text, self.chip, &self.options);
-            (found, lacking) = session.lacking(crate::compile::jobs(Some(self.threads), &session));
+            (found, lacking) = session.lacking(jobs(Some(self.threads), &session));
             self.drop_linked(&mut found);
             let places: u32 = lacking.iter().map(|lacking| lacking.places).sum();
             compiled = Some((session.chip(), lacking.len(), places as usize));

@@ -1,6 +1,6 @@
 //! A file, or a folder of files, with the images in it. Which of them a command takes is not decided here.
 
-use super::device::{Chosen, DeviceError};
+use super::chosen::{Chosen, DeviceError};
 use super::{FileError, input};
 use crate::names;
 use oriole_diagnostics::Code;

@@ -1,6 +1,7 @@
 //! The code that is profiled, with all that is known of it: compiled here, or read from a cubin. No time is known here.
 
-use crate::files::device::{self, Asked, DeviceError, Given, Wanted};
+use crate::files::DeviceError;
+use crate::files::device::{self, Asked, Given, Wanted};
 use crate::files::input;
 use oriole_chip::Chip;
 use oriole_cubin::Cubin;

@@ -1,18 +1,20 @@
 //! Oriole as a drop-in replacement of ptxas: called by that name, or as `oriole ptxas`. The meaning of the
 //! options and the messages are in `oriole_ptxas`; here are the files, the streams and the exit status.
 
-mod compile;
+pub mod compile;
 mod fallback;
+pub mod request;
 mod shadow;
 mod status;
 
-pub use compile::{Assembled, assemble};
 pub use shadow::init_shadow;
 
 use crate::files::input;
 use crate::outcome::{Outcome, print};
 use crate::resident;
-use oriole_ptxas::{Action, CommandLine, Compilation, Form, Input, Log, Opt, Request, Source};
+use compile::Assembled;
+use oriole_ptxas::{Action, CommandLine, Compilation, Form, Input, Log, Opt, Source};
+use request::request;
 use status::FAILED;
 use std::io::Write;
 use std::path::Path;
@@ -113,20 +115,6 @@ impl Call {
             Assembled::Failed => None,
         }
     }
-}
-
-/// The line that words make, and its request. `None` if that cannot be done; the log says why.
-pub fn request(
-    words: &[String],
-    log: &mut Log,
-    read: &mut dyn FnMut(&str) -> Option<String>,
-) -> Option<(CommandLine, Request)> {
-    let line = oriole_ptxas::parse(words, log, read)?;
-    // Warnings of the parser stay warnings, as they do in ptxas.
-    log.quiet = line.has(Opt::NoWarnings);
-    log.strict = line.has(Opt::WarningsAreErrors);
-    let request = Request::new(&line, log)?;
-    Some((line, request))
 }
 
 /// How messages name standard input.

@@ -1,10 +1,10 @@
 //! Systems without a resident compiler: a process says so, and does its work itself.
 
-use super::Call;
+use super::call::Call;
 use crate::arguments::Resident;
 use crate::compile::question::{Answer, Question};
 use crate::outcome::{Outcome, failed};
-use crate::ptxas::Assembled;
+use crate::ptxas::compile::Assembled;
 use oriole_diagnostics::Code;
 use oriole_ptxas::{Input, Log, Severity};
 

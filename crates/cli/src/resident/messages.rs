@@ -1,8 +1,8 @@
 //! Questions to the resident compiler and its answers, as bytes. Texts are borrowed: they are copied into a message once.
 
-use super::Call;
+use super::call::Call;
 use crate::compile::question::{Answer, Question};
-use crate::ptxas::Assembled;
+use crate::ptxas::compile::Assembled;
 use oriole_ptxas::{Entry, Input, Severity};
 use serde::{Deserialize, Serialize};
 

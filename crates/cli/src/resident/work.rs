@@ -4,9 +4,10 @@
 //! read, are left to the process that asks.
 
 use super::messages::{self, Assemble, Message};
-use crate::compile::jobs;
 use crate::compile::question::{Question, asked_options};
-use crate::ptxas::{Assembled, assemble, request};
+use crate::ptxas::compile::{Assembled, assemble};
+use crate::ptxas::request::request;
+use crate::session::jobs;
 use oriole::program::{Opened, Shared};
 use oriole_diagnostics::Code;
 use oriole_ptxas::{Action, Compilation, Form, Input, Log, Source};

@@ -2,7 +2,6 @@
 //! compiled here, and no fault is looked for.
 
 use crate::launch::{self, Launch};
-use crate::run::simulated;
 use oriole_explore::Heat;
 use oriole_timing::{Reason, Recording};
 use std::path::Path;
@@ -36,7 +35,7 @@ pub fn heat(cubin: &[u8], launch: &Launch) -> Result<Vec<Heat>, String> {
     let options = oriole_simulate::Options { check_hazards: false, ..Default::default() };
     // The others SMs do the same.
     let asked = oriole_timing::Options { room: ROOM, sms: 1, ..Default::default() };
-    let recording = Recording::new(&cubin, &simulated(launch, options), &asked);
+    let recording = Recording::new(&cubin, &launch.for_simulator(options), &asked);
     let estimate = recording.map_err(|error| of(&error))?.estimate();
     Ok(estimate.lines.iter().map(row).collect())
 }

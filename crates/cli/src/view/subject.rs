@@ -3,7 +3,8 @@
 
 use super::{heat, in_words};
 use crate::arguments::View;
-use crate::files::device::{self, Asked, DeviceError, Wanted};
+use crate::files::DeviceError;
+use crate::files::device::{self, Asked, Wanted};
 use crate::files::input;
 use crate::launch::Launch;
 use crate::names;

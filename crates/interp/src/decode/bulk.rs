@@ -8,9 +8,8 @@ use smallvec::{SmallVec, smallvec};
 use super::operand::{format, kind};
 use super::{Decode, FunctionDecoder};
 use crate::step::{
-    Action, AtomicOperation, BoxStep, BulkStep, FieldPart, FieldStep, PolicyStep, Signal, Source,
+    Action, AtomicOperation, BoxStep, BulkStep, FieldPart, FieldStep, PolicyStep, Signal, Source, Walk,
 };
-use crate::tensor::Walk;
 use crate::value::float::{FloatOperation, Mode};
 
 impl FunctionDecoder<'_> {

@@ -10,7 +10,7 @@ use oriole_ptx::Space;
 use crate::launch::{Arg, Launch};
 use crate::memory::{Memory, Place, SHARED_START, function_address, span};
 use crate::program::Program;
-use crate::texture::Objects;
+use crate::texture::objects::Objects;
 
 /// Limit of constant memory in bytes: more than any chip has.
 const CONSTANT_LIMIT: usize = 1 << 20;

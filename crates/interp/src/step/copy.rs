@@ -2,7 +2,6 @@
 
 use super::atomic::AtomicOperation;
 use super::operand::{Destination, Location, Source};
-use crate::tensor::Walk;
 use smallvec::SmallVec;
 
 /// An ordering operation of a program. The interpreter executes sequentially and copies at once, so that no byte
@@ -68,6 +67,21 @@ pub struct BoxStep {
     pub combine: Option<AtomicOperation>,
     /// The mbarriers to signal.
     pub signal: Signal,
+}
+
+/// The traversal of a tile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Walk {
+    /// Dimension by dimension.
+    Tile,
+    /// im2col: pixels, dimension by dimension.
+    Image,
+    /// Pixels along lines, followed by a halo.
+    Line,
+    /// 128 pixels along lines, with a halo after every 32 of them.
+    Parts,
+    /// Four rows by their indices.
+    Rows,
 }
 
 /// Bits of memory that are replaced by bits of a value.

@@ -16,7 +16,7 @@ mod texture;
 
 pub use atomic::AtomicOperation;
 pub use collective::{BarrierOperation, CollectiveOperation, Reduction, Shuffle};
-pub use copy::{BoxStep, BulkStep, FieldPart, FieldStep, Order, PolicyStep, Signal};
+pub use copy::{BoxStep, BulkStep, FieldPart, FieldStep, Order, PolicyStep, Signal, Walk};
 pub use function::{Argument, CallResult, CallTarget, Formal, FunctionCode};
 pub use loose::Loose;
 pub use matrix::{

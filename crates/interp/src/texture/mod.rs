@@ -2,7 +2,7 @@
 
 mod fetch;
 mod handle;
-mod objects;
+pub mod objects;
 mod property;
 mod sample;
 mod surface;
@@ -10,7 +10,6 @@ mod surface;
 use crate::context::LaneContext;
 use crate::fault::{Fault, FaultKind};
 use crate::step::TextureStep;
-pub use objects::Objects;
 
 /// Executes one.
 pub fn execute(at: &mut LaneContext, step: &TextureStep) -> Result<(), Fault> {

@@ -4,11 +4,15 @@
 //! It is here because most functions and most blocks have no such write, and are left after this walk. No register is
 //! chosen here.
 
-use super::{MANY, NOWHERE, WINDOW, general, reads_late};
+use super::late::{WINDOW, general, reads_late};
 use crate::set::RegisterSet;
 use crate::work::Work;
 use oriole_ori::{BlockId, Cfg, Value};
 use typed_index_collections::{TiVec, ti_vec};
+
+/// The home of a value that occurs nowhere, or in several blocks.
+const NOWHERE: u32 = u32::MAX;
+const MANY: u32 = u32::MAX - 1;
 
 /// The registers of a block.
 #[derive(Clone, Copy, Default)]

@@ -1,98 +1,10 @@
-//! A connection to a server over TCP with a deadline for each request.
+//! A connection as bytes and lines, whose reads and writes end at a deadline. No protocol is known here.
 
-use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::address::{Address, Protocol};
-use crate::server::{Connection, Failure, LARGEST, Server};
-use crate::{http, redis};
-
-impl From<io::Error> for Failure {
-    fn from(_: io::Error) -> Failure {
-        Failure::Io
-    }
-}
-
-impl Server for Address {
-    fn connect(&self) -> Box<dyn Connection> {
-        Box::new(Client { address: self.clone(), open: None })
-    }
-}
-
-impl Connection for Client {
-    fn get(&mut self, name: &str, deadline: Instant) -> Result<Option<Vec<u8>>, Failure> {
-        self.ask(Request::Get(name), deadline)
-    }
-
-    fn put(&mut self, name: &str, value: &[u8], deadline: Instant) -> Result<(), Failure> {
-        self.ask(Request::Put(name, value), deadline).map(drop)
-    }
-}
-
-/// A request for the value of a name, or to store one.
-#[derive(Clone, Copy)]
-pub(crate) enum Request<'r> {
-    Get(&'r str),
-    Put(&'r str, &'r [u8]),
-}
-
-/// The server as one thread sees it: with a connection that stays open.
-struct Client {
-    address: Address,
-    open: Option<Stream>,
-}
-
-impl Client {
-    /// The answer to a request: bytes for a value that is there.
-    fn ask(&mut self, request: Request<'_>, deadline: Instant) -> Result<Option<Vec<u8>>, Failure> {
-        if let Some(mut stream) = self.open.take() {
-            stream.deadline = deadline;
-            match self.exchange(&mut stream, request) {
-                // A server may close a connection between two requests.
-                Err(Failure::Io) if Instant::now() < deadline => {}
-                answer => return self.kept(stream, answer),
-            }
-        }
-        let mut stream = self.connect(deadline)?;
-        let answer = self.exchange(&mut stream, request);
-        self.kept(stream, answer)
-    }
-
-    fn kept(
-        &mut self,
-        stream: Stream,
-        answer: Result<Option<Vec<u8>>, Failure>,
-    ) -> Result<Option<Vec<u8>>, Failure> {
-        if answer.is_ok() && !stream.ends {
-            self.open = Some(stream);
-        }
-        answer
-    }
-
-    fn exchange(&self, stream: &mut Stream, request: Request<'_>) -> Result<Option<Vec<u8>>, Failure> {
-        match &self.address.protocol {
-            Protocol::Http { path, login } => {
-                http::exchange(stream, &self.address, path, login.as_deref(), request)
-            }
-            Protocol::Redis { .. } => redis::exchange(stream, request),
-        }
-    }
-
-    fn connect(&self, deadline: Instant) -> Result<Stream, Failure> {
-        let places = (self.address.host.as_str(), self.address.port).to_socket_addrs()?;
-        for place in places {
-            let Ok(tcp) = TcpStream::connect_timeout(&place, left(deadline)?) else { continue };
-            let _ = tcp.set_nodelay(true);
-            let mut stream = Stream { tcp, deadline, ends: false, buffer: Vec::new(), at: 0 };
-            if let Protocol::Redis { login, database } = &self.address.protocol {
-                redis::begin(&mut stream, login.as_ref(), *database)?;
-            }
-            return Ok(stream);
-        }
-        Err(Failure::Io)
-    }
-}
+use crate::server::{Failure, LARGEST};
 
 fn left(deadline: Instant) -> Result<Duration, Failure> {
     let left = deadline.saturating_duration_since(Instant::now());
@@ -102,7 +14,7 @@ fn left(deadline: Instant) -> Result<Duration, Failure> {
 /// A connection, whose reads and writes end at a deadline.
 pub(crate) struct Stream {
     tcp: TcpStream,
-    deadline: Instant,
+    pub(crate) deadline: Instant,
     /// The server closes it after this answer.
     pub(crate) ends: bool,
     buffer: Vec<u8>,
@@ -114,6 +26,13 @@ pub(crate) struct Stream {
 const PIECE: usize = 64 << 10;
 
 impl Stream {
+    /// A connection to a place; `None` if nothing answers there.
+    pub(crate) fn connect(place: SocketAddr, deadline: Instant) -> Result<Option<Stream>, Failure> {
+        let Ok(tcp) = TcpStream::connect_timeout(&place, left(deadline)?) else { return Ok(None) };
+        let _ = tcp.set_nodelay(true);
+        Ok(Some(Stream { tcp, deadline, ends: false, buffer: Vec::new(), at: 0 }))
+    }
+
     pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         for piece in bytes.chunks(PIECE) {
             self.tcp.set_write_timeout(Some(left(self.deadline)?))?;
