@@ -27,6 +27,24 @@ impl Environment for Machine {
         files.map(ignore::DirEntry::into_path).filter(|path| is_ptx(path)).collect()
     }
 
+    fn launch(&self, ptx: &Path, kernel: &str) -> Option<Result<(String, oriole_simulate::Launch), String>> {
+        // The file of the kernel, then the one of all kernels of the text.
+        let folder = ptx.parent()?;
+        let own = (!kernel.contains(['/', '\\'])).then(|| folder.join(format!("{kernel}.json")));
+        own.into_iter().chain([ptx.with_extension("json")]).find_map(|path| {
+            if !crate::files::input::is_regular(&path) {
+                return None;
+            }
+            let launches = match crate::launch::read(&path) {
+                Ok(launches) => launches,
+                Err(error) => return Some(Err(error.to_string())),
+            };
+            let name = path.file_name()?.to_string_lossy().into_owned();
+            let launch = launches.into_iter().find(|launch| launch.entry == kernel)?;
+            Some(Ok((name, launch.for_simulator(oriole_simulate::Options::default()))))
+        })
+    }
+
     fn wait_for_end(&self, process: u32) -> bool {
         let Ok(number) = i32::try_from(process) else { return false };
         match waitpid_any::WaitHandle::open(number) {

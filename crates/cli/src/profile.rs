@@ -11,14 +11,11 @@ use crate::launch::{self, Launch};
 use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::session;
-use code::{Image, Source};
+use code::Source;
+use oriole_explore::{ProfileOptions, ProfiledImage};
 use oriole_profile::{By, Shown};
-use oriole_timing::Recording;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-
-/// Warp instructions that are replayed, at most.
-const ROOM: u64 = 300_000;
 
 /// Runs the command.
 pub fn profile(arguments: &Profile) -> Outcome {
@@ -52,7 +49,7 @@ pub fn profile(arguments: &Profile) -> Outcome {
     if launches.len() > 1 && arguments.html.is_some() {
         return misused(format!("a page is about one launch; {} has {}", path.display(), launches.len()));
     }
-    let mut images: BTreeMap<PathBuf, Result<Image, String>> = BTreeMap::new();
+    let mut images: BTreeMap<PathBuf, Result<ProfiledImage, String>> = BTreeMap::new();
     let mut outcome = Outcome::Right;
     for launch in &launches {
         let file = match (&source, &launch.ptx) {
@@ -82,41 +79,26 @@ pub fn profile(arguments: &Profile) -> Outcome {
 }
 
 /// The profile of a launch.
-fn one(image: &Image, launch: &Launch, arguments: &Profile) -> Result<(), String> {
-    let code = image.code(&launch.entry)?;
+fn one(image: &ProfiledImage, launch: &Launch, arguments: &Profile) -> Result<(), String> {
     let defaults = oriole_simulate::Options::default();
     let options = oriole_simulate::Options {
         step_limit: arguments.step_limit.unwrap_or(defaults.step_limit),
         check_hazards: false,
         ..defaults
     };
-    let asked = oriole_timing::Options {
+    let asked = ProfileOptions {
         blocks: arguments.blocks,
         cold: arguments.cold,
         sample: arguments.sample,
-        // There are many replays. The others SMs do the same.
-        room: ROOM,
-        sms: 1,
+        by: arguments.by.map(|by| match by {
+            PlacesBy::Ptx => By::Ptx,
+            PlacesBy::Source => By::Source,
+            PlacesBy::Sass => By::Sass,
+        }),
     };
-    let recording = Recording::new(&image.cubin, &launch.for_simulator(options), &asked);
-    let recording = recording.map_err(|error| error.to_string())?;
-    let by = match arguments.by {
-        Some(PlacesBy::Ptx) if code.ptx.is_empty() => {
-            return Err(
-                "--by ptx: the lines of the PTX are known only if the code is compiled here".to_owned()
-            );
-        }
-        Some(PlacesBy::Source) if code.rows.iter().all(|row| row.source.is_none()) => {
-            return Err("--by source: the code names no lines of a source (`.loc`, -lineinfo)".to_owned());
-        }
-        Some(PlacesBy::Ptx) => By::Ptx,
-        Some(PlacesBy::Source) => By::Source,
-        Some(PlacesBy::Sass) => By::Sass,
-        None if code.rows.iter().any(|row| row.source.is_some()) => By::Source,
-        None if !code.ptx.is_empty() => By::Ptx,
-        None => By::Sass,
-    };
-    let found = oriole_profile::profile(&recording, code, by);
+    let found = image.profile(&launch.for_simulator(options), asked, &|| false);
+    let found = found.map_err(|error| error.to_string())?;
+    let code = image.code(&launch.entry).map_err(|error| error.to_string())?;
     if arguments.json {
         print(&format!("{}\n", oriole_profile::document(&found, code, &launch.name)));
     } else {

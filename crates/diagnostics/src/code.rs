@@ -28,6 +28,8 @@ pub enum Family {
     Internal,
     /// A run of a program shows it.
     Check,
+    /// A model of the time of a kernel shows it.
+    Profile,
 }
 
 macro_rules! codes {
@@ -275,6 +277,51 @@ codes! {
         "A barrier of the whole block is complete although some threads have exited without it. GPUs since sm_70 count only threads that have not exited; earlier ones would wait forever.";
     BankConflict = "check::bank-conflict", Check, Note,
         "Lanes of a warp want different words of the same bank of shared memory, and the access takes several passes. The result is right. Padding of rows, or a permutation of columns, often helps.";
+
+    Strided = "perf::strided-access", Profile, Note,
+        "Lanes of a warp access global memory at a distance that is larger than their bytes, so that most bytes of each sector are moved in vain. Let `threadIdx.x` index the last dimension, or stage the data through shared memory. The time is that of a model, not a measurement.";
+    Scattered = "perf::scattered-access", Profile, Note,
+        "Lanes of a warp access global memory at places without order: each access moves many sectors. Sort or bin the indices so that neighbouring lanes access neighbouring elements, or gather through shared memory. The time is that of a model, not a measurement.";
+    UnalignedAccess = "perf::unaligned-access", Profile, Note,
+        "Neighbouring lanes access neighbouring bytes that do not begin at a sector of 32 bytes, so that each access moves one sector more. Pad rows, or peel the first elements. The time is that of a model, not a measurement.";
+    ScalarAccess = "perf::scalar-access", Profile, Note,
+        "A thread accesses neighbouring addresses one by one. One vector access (`ld.v2`, `ld.v4`) does the same where the address is aligned. The time is that of a model, not a measurement.";
+    SlowConflict = "perf::bank-conflict", Profile, Note,
+        "Lanes of a warp want different words of the same bank of shared memory, and the kernel waits for the passes that this takes. Pad rows of the tile by one element, or permute the column with bits of the row. The time is that of a model, not a measurement.";
+    Contention = "perf::contended-atomics", Profile, Note,
+        "Atomic operations on global memory meet at one address and are done one after the other. Add up in each thread, warp or block first, and do one atomic operation for it. The time is that of a model, not a measurement.";
+    SharedContention = "perf::contended-shared-atomics", Profile, Note,
+        "Atomic operations on shared memory meet at one address and are done one after the other. Add up in registers or with `shfl` first, or have several copies of the counters. The time is that of a model, not a measurement.";
+    SpillCost = "perf::spills", Profile, Note,
+        "Registers are stored to local memory and loaded again, and the kernel waits for that. Give the thread more registers (`.maxnreg`, `.minnctapersm`), unroll less, or keep fewer values alive. The time is that of a model, not a measurement.";
+    LocalMemory = "perf::local-memory", Profile, Note,
+        "Local arrays that are indexed at run time are in memory, and the kernel waits for it. Index them by constants, or put them into shared memory. The time is that of a model, not a measurement.";
+    Division = "perf::integer-division", Profile, Note,
+        "Integers are divided by values of run time, which takes many instructions. Divide by a constant or a power of two, or multiply by a reciprocal that the host computes. The time is that of a model, not a measurement.";
+    SplitWarps = "perf::divergence", Profile, Note,
+        "Lanes of a warp go different ways, and each way takes its own time. Order the work by its branch or its length, or compute both sides and select. The time is that of a model, not a measurement.";
+    PartialWarps = "perf::partial-warps", Profile, Note,
+        "The last warp of each block has few lanes. Make the number of threads of a block a multiple of 32. The time is that of a model, not a measurement.";
+    Imbalance = "perf::barrier-imbalance", Profile, Note,
+        "Some warps of a block do more than others before a barrier, and the others wait. Share the work before the barrier among all warps. The time is that of a model, not a measurement.";
+    FewByRegisters = "perf::occupancy-registers", Profile, Note,
+        "The registers of a thread leave an SM few warps, which do not hide its waits. Limit them with `.maxnreg` or `.minnctapersm`, use smaller tiles, or unroll less. The time is that of a model, not a measurement.";
+    FewByShared = "perf::occupancy-shared-memory", Profile, Note,
+        "The shared memory of a block leaves an SM few warps, which do not hide its waits. Use a smaller tile, a smaller type, or fewer stages of a pipeline. The time is that of a model, not a measurement.";
+    FewBySize = "perf::occupancy-blocks", Profile, Note,
+        "Blocks are too small to fill an SM with warps. Use more threads in a block, or more independent work in each thread. The time is that of a model, not a measurement.";
+    SmallGrid = "perf::small-grid", Profile, Note,
+        "The grid has fewer blocks than the chip has SMs. Use more and smaller blocks: split the longest dimension, or the sum that each block makes. The time is that of a model, not a measurement.";
+    Tail = "perf::tail", Profile, Note,
+        "SMs have no work while the last blocks of the grid run. Use a grid of a whole multiple of the blocks that run at a time, or persistent blocks. The time is that of a model, not a measurement.";
+    SlowDouble = "perf::double-precision", Profile, Note,
+        "The chip has few units for 64-bit floating-point arithmetic, and the kernel waits for them. Use f32, or pairs of f32 where more digits are needed. The time is that of a model, not a measurement.";
+    SlowSpecial = "perf::special-functions", Profile, Note,
+        "The unit of special functions is busy for most of the time. Reuse results, use one reciprocal for several quotients, or a polynomial for a part of the calls. The time is that of a model, not a measurement.";
+    MemoryLatency = "perf::latency", Profile, Note,
+        "Warps wait for results of memory, and no unit is busy. Have more loads in flight (unroll, load the next elements early, `cp.async`), or more warps. The time is that of a model, not a measurement.";
+    ChainLatency = "perf::dependent-arithmetic", Profile, Note,
+        "Warps wait for results of arithmetic, and no unit is busy. Have more independent chains in a thread, for example several accumulators, or more warps. The time is that of a model, not a measurement.";
 }
 
 impl Code {

@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use crate::client::Client;
 
 /// Commands that the server executes.
-pub(crate) const COMMANDS: [&str; 6] = [
+pub(crate) const COMMANDS: [&str; 7] = [
     "oriole.showSass",
     "oriole.showOri",
     "oriole.comparePtxas",
+    "oriole.profile",
     "oriole.setTarget",
     "oriole.explain",
     "oriole.explainEdit",

@@ -3,11 +3,15 @@
 //! `settings_reader.rs` reads them, `ruling.rs` says which of them apply to a file, and `schema.rs` describes the format.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
 /// Name of the file.
 pub(crate) const FILE: &str = "oriole.toml";
+
+/// Milliseconds that profiles may be given.
+pub(crate) const PROFILE_BUDGET: RangeInclusive<u32> = 100..=600_000;
 
 /// The enabled inlay hints. A missing one is inherited, finally `true`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +24,15 @@ pub struct HintConfig {
     pub stalls: Option<bool>,
     /// Spills.
     pub spills: Option<bool>,
+}
+
+/// The settings of profiles.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProfileConfig {
+    /// Whether kernels are profiled whenever the text is at rest.
+    pub enable: Option<bool>,
+    /// Milliseconds that the profiles of a document may take.
+    pub budget: Option<u32>,
 }
 
 /// The settings of a folder.
@@ -54,6 +67,8 @@ pub struct Config {
     pub hints: HintConfig,
     /// Whether code is compiled in the background to report diagnostics of code generation.
     pub background: Option<bool>,
+    /// Profiles.
+    pub profile: ProfileConfig,
     /// Folders with other settings.
     pub directory: Vec<DirectoryConfig>,
 }

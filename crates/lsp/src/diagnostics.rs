@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::convert;
 use crate::outcome::{Answer, Failure, answer};
+use crate::profiles;
 use crate::snapshot::Snapshot;
 
 /// The diagnostics of a document: syntax and types, and those of code generation for exactly this text.
@@ -16,6 +17,7 @@ pub(crate) fn diagnostics(snapshot: Snapshot, uri: &str) -> Result<Vec<lsp::Diag
     let (file, text) = snapshot.open(uri)?;
     let mut found = snapshot.analysis.diagnostics(file)?;
     let (shared, revision) = (snapshot.shared.clone(), snapshot.revision);
+    let profiles = profiles::current(&snapshot, uri);
     // The snapshot is no longer needed: no change has to wait for it.
     drop(snapshot);
     for more in shared.code(file, revision).iter() {
@@ -23,6 +25,7 @@ pub(crate) fn diagnostics(snapshot: Snapshot, uri: &str) -> Result<Vec<lsp::Diag
             found.push(more.clone());
         }
     }
+    found.extend(profiles.iter().flat_map(|profile| profile.findings.iter().cloned()));
     found.sort_by_key(|diagnostic| diagnostic.range);
     Ok(found.iter().map(|diagnostic| convert::diagnostic(&text, uri, diagnostic)).collect())
 }

@@ -18,6 +18,7 @@ use crate::hosts::{Core, HostState};
 use crate::lock::locked;
 use crate::outcome::{Answer, Failure};
 use crate::pool::Pool;
+use crate::profiles::{ProfileSettings, profile_in_background};
 use crate::ruling::rule;
 use crate::snapshot::Document;
 use crate::virtual_documents::SCHEME;
@@ -148,6 +149,7 @@ impl Documents {
                 version: item.version,
                 hints: ruling.hints,
                 background: ruling.background && language == Language::Ptx,
+                profile: of_ptx(ruling.profile, language == Language::Ptx),
                 root: ruling.root,
             };
             Arc::make_mut(&mut state.documents).insert(address.clone(), document);
@@ -215,20 +217,27 @@ impl Documents {
             let (core, uri) = (self.core.clone(), uri.to_owned());
             self.pool.building(move || sass_map::push(&core, &uri, version));
         }
-        if document.background {
+        if document.background || document.profile.enable {
             self.dirty.insert(uri.to_owned());
         }
-        if document.background || !self.streams.is_empty() {
+        if document.background || document.profile.enable || !self.streams.is_empty() {
             self.rest_until = Some(Instant::now() + REST);
         }
     }
 
-    /// Compiles the documents that changed: the text is at rest.
+    /// Compiles, and then profiles, the documents that changed: the text is at rest.
     pub fn rest(&mut self) {
         self.rest_until = None;
+        let mut profiled = Vec::new();
         for uri in std::mem::take(&mut self.dirty) {
-            let version = locked(&self.core.state).documents.get(&uri).map(|document| document.version);
-            let Some(version) = version else { continue };
+            let document = locked(&self.core.state).documents.get(&uri).cloned();
+            let Some(Document { version, background, profile, .. }) = document else { continue };
+            if profile.enable {
+                profiled.push((uri.clone(), version));
+            }
+            if !background {
+                continue;
+            }
             let (core, stop) = (self.core.clone(), self.stop.clone());
             let streams = self.streams.clone();
             self.pool.patient(move || {
@@ -239,6 +248,10 @@ impl Documents {
                         .for_each(|stream| stream.work(&core, false));
                 }
             });
+        }
+        for (uri, version) in profiled {
+            let (core, stop) = (self.core.clone(), self.stop.clone());
+            self.pool.patient(move || profile_in_background(&core, &uri, version, &stop));
         }
         self.wake(Scope::Open);
     }
@@ -289,6 +302,7 @@ impl Documents {
             let now = Document {
                 hints: ruling.hints,
                 background: ruling.background && is_ptx,
+                profile: of_ptx(ruling.profile, is_ptx),
                 root: ruling.root,
                 ..document.clone()
             };
@@ -299,6 +313,7 @@ impl Documents {
             let settings = settings_of(&mut self.settings, state, &now.root, ruling.settings);
             let file = now.file;
             changed.push(now.root.clone());
+            self.core.shared.forget_profiles(file);
             state.apply(move |host| host.set_file_settings(file, settings));
             Arc::make_mut(&mut state.documents).insert(address.clone(), now);
             self.core.commit_settings(state);
@@ -344,6 +359,11 @@ fn settings_of(
     let id = state.apply(move |host| host.add_settings(settings.clone()));
     known.insert(root.to_owned(), (id, kept));
     id
+}
+
+/// The settings of profiles of a document: only kernels of PTX are profiled.
+fn of_ptx(settings: ProfileSettings, is_ptx: bool) -> ProfileSettings {
+    ProfileSettings { enable: settings.enable && is_ptx, ..settings }
 }
 
 /// The language of a document; `None` for other documents.

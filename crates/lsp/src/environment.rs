@@ -38,6 +38,16 @@ pub trait Environment: Send + Sync {
     /// The PTX files below a folder, sorted, without those that the folder's own rules ignore.
     fn sources(&self, folder: &Path) -> Vec<PathBuf>;
 
+    /// The launch of a kernel that a launch record next to a PTX file gives, with the name of its file; `None` if there is no
+    /// record, or none of this kernel.
+    fn launch(
+        &self,
+        _ptx: &Path,
+        _kernel: &str,
+    ) -> Option<Result<(String, oriole_simulate::Launch), String>> {
+        None
+    }
+
     /// Waits until a process is gone; false if that cannot be observed.
     fn wait_for_end(&self, process: u32) -> bool;
 

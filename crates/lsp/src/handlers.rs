@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::convert::{self, markdown};
 use crate::outcome::{Answer, Failure, Reply, answer};
+use crate::profiles::{self, HotLine};
 use crate::snapshot::Snapshot;
 use crate::virtual_documents::{self, Document};
 use crate::{navigation, uri};
@@ -243,9 +244,23 @@ pub(crate) fn inlay_hints(snapshot: Snapshot, parameters: OfRange) -> Answer {
     let uri = &parameters.text_document.uri.0;
     let (file, text) = snapshot.open(uri)?;
     let options = snapshot.document(uri)?.hints;
-    let hints = snapshot.analysis.hints(file, text.bytes(parameters.range), options)?;
+    let range = text.bytes(parameters.range);
+    let hints = snapshot.analysis.hints(file, range, options)?;
+    let profiles = profiles::current(&snapshot, uri);
     drop(snapshot);
-    answer(hints.into_iter().map(|hint| inlay_hint(&text, hint)).collect::<Vec<_>>())
+    let hot = profiles.iter().flat_map(|profile| &profile.hot);
+    let hot = hot.filter(|hot| range.start <= hot.at && hot.at <= range.end).map(|hot| hot_hint(&text, hot));
+    answer(hints.into_iter().map(|hint| inlay_hint(&text, hint)).chain(hot).collect::<Vec<_>>())
+}
+
+/// The hint of a line with many waits.
+fn hot_hint(text: &convert::Text, hot: &HotLine) -> Value {
+    json!({
+        "position": text.position(hot.at),
+        "label": format!("{:.0} % of stall cycles", 100.0 * hot.share),
+        "paddingLeft": true,
+        "tooltip": hot.why
+    })
 }
 
 fn inlay_hint(text: &convert::Text, hint: Hint) -> Value {
@@ -278,7 +293,7 @@ pub(crate) fn code_lenses(snapshot: Snapshot, parameters: OfDocument) -> Answer 
     drop(snapshot);
     let mut all = Vec::new();
     for lens in lenses {
-        for what in ["figures", "sass", "ori", "compare"] {
+        for what in ["figures", "sass", "ori", "compare", "profile"] {
             let data = LensData { uri: uri.clone(), kernel: lens.kernel.clone(), what: what.to_owned() };
             all.push(json!({ "range": text.range(lens.range), "data": data }));
         }
@@ -295,6 +310,9 @@ pub(crate) fn resolve_code_lens(snapshot: Snapshot, lens: Value) -> Answer {
         "sass" => json!({ "title": "Show SASS", "command": "oriole.showSass", "arguments": [argument] }),
         "ori" => {
             json!({ "title": "Show Ori after a phase", "command": "oriole.showOri", "arguments": [argument] })
+        }
+        "profile" => {
+            json!({ "title": "Profile this kernel", "command": "oriole.profile", "arguments": [argument] })
         }
         "compare" => {
             json!({ "title": "Compare with ptxas", "command": "oriole.comparePtxas", "arguments": [argument] })

@@ -36,6 +36,7 @@ mod memory;
 mod navigation;
 mod outcome;
 mod pool;
+mod profiles;
 mod reports;
 mod requests;
 mod ruling;
@@ -55,7 +56,7 @@ mod waits;
 mod workspace;
 mod workspace_files;
 
-pub use config::{Config, DirectoryConfig, HintConfig};
+pub use config::{Config, DirectoryConfig, HintConfig, ProfileConfig};
 pub use connection::Connection;
 pub use environment::{Environment, Nothing, Ptxas, PtxasError};
 pub use memory::refuse_huge_pages;

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use oriole_chip::Chip;
 use oriole_ide::{HintOptions, Settings};
@@ -13,7 +14,8 @@ use oriole_options::Linking;
 use serde_json::Value;
 
 use crate::Environment;
-use crate::config::{Config, DirectoryConfig, FILE, HintConfig};
+use crate::config::{Config, DirectoryConfig, FILE, HintConfig, PROFILE_BUDGET, ProfileConfig};
+use crate::profiles::ProfileSettings;
 use crate::settings_reader::Reader;
 
 /// The effective configuration of a file, and errors of the configuration.
@@ -24,6 +26,7 @@ pub(crate) struct Ruling {
     pub settings: Settings,
     pub hints: HintOptions,
     pub background: bool,
+    pub profile: ProfileSettings,
     pub warnings: Vec<String>,
 }
 
@@ -98,14 +101,30 @@ pub(crate) fn rule(path: Option<&Path>, client: &Value, environment: &dyn Enviro
         let config = reader.config(client);
         lay(&config.targets, (config.level, config.relocatable), &config.knobs, &config.hints, &mut ruling);
         ruling.background = config.background.unwrap_or(ruling.background);
+        lay_profile(&config.profile, &mut ruling);
         ruling.warnings.extend(reader.warnings);
     }
     ruling
 }
 
+fn lay_profile(config: &ProfileConfig, ruling: &mut Ruling) {
+    let own = &mut ruling.profile;
+    own.enable = config.enable.unwrap_or(own.enable);
+    match config.budget {
+        Some(budget) if PROFILE_BUDGET.contains(&budget) => own.budget = Duration::from_millis(budget.into()),
+        Some(budget) => ruling.warnings.push(format!(
+            "`profile.budget` is {budget}; it should be {} to {} milliseconds",
+            PROFILE_BUDGET.start(),
+            PROFILE_BUDGET.end()
+        )),
+        None => {}
+    }
+}
+
 fn lay_file(config: &Config, folder: &Path, path: &Path, ruling: &mut Ruling) {
     lay(&config.targets, (config.level, config.relocatable), &config.knobs, &config.hints, ruling);
     ruling.background = config.background.unwrap_or(ruling.background);
+    lay_profile(&config.profile, ruling);
     // The directory with the longest path that contains the file comes last.
     let mut inside: Vec<(PathBuf, &DirectoryConfig)> = config
         .directory
@@ -174,10 +193,12 @@ mod tests {
         assert_eq!(ruling.settings.options.allocate().limit, Some(64));
         assert_eq!(ruling.settings.targets, [Chip::SM_90]);
         assert!(!ruling.hints.stalls && ruling.warnings.iter().any(|text| text.contains("colour")));
-        let wrong = json!({ "level": "two", "targets": "sm_90", "hints": { "live": 1, "spills": false }, "background": false });
+        let wrong = json!({ "level": "two", "targets": "sm_90", "hints": { "live": 1, "spills": false }, "background": false,
+            "profile": { "enable": true, "budget": 5 } });
         let ruling = rule(None, &wrong, &files);
-        assert!(!ruling.hints.spills && ruling.hints.live && !ruling.background);
+        assert!(!ruling.hints.spills && ruling.hints.live && !ruling.background && ruling.profile.enable);
         expect_test::expect![[r#"
+            `profile.budget` is 5; it should be 100 to 600000 milliseconds
             the setting `targets` is "sm_90"; it should be a list of texts
             the setting `level` is "two"; it should be a level from 0 to 4
             the setting `hints.live` is 1; it should be true or false"#]]

@@ -4,6 +4,9 @@ use oriole_chip::Chip;
 use oriole_options::{KNOBS, KnobKind, Options, Value as KnobValue};
 use serde_json::{Value, json};
 
+use crate::config::PROFILE_BUDGET;
+use crate::profiles::ProfileSettings;
+
 /// The JSON schema of `oriole.toml` and of the client's settings.
 pub fn schema() -> Value {
     let mut knobs = serde_json::Map::new();
@@ -55,6 +58,21 @@ pub fn schema() -> Value {
         json!({ "type": "string", "description": "The folder, relative to that of the file." });
     let mut all = common;
     all["background"] = flag("Compile in the background to report what code generation finds.");
+    all["profile"] = json!({
+        "type": "object",
+        "properties": {
+            "enable": {
+                "type": "boolean", "default": false,
+                "description": "Profile kernels in the background: findings and hot lines of a model of the GPU."
+            },
+            "budget": {
+                "type": "integer", "minimum": PROFILE_BUDGET.start(), "maximum": PROFILE_BUDGET.end(),
+                "default": ProfileSettings::default().budget.as_millis() as u64,
+                "description": "Milliseconds that the profiles of a file may take."
+            }
+        },
+        "additionalProperties": false
+    });
     all["directory"] = json!({
         "type": "array",
         "items": {

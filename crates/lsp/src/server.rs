@@ -2,6 +2,7 @@
 //!
 //! The thread that reads messages holds no snapshot and computes nothing.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,8 +22,9 @@ use crate::documents::Documents;
 use crate::environment::Environment;
 use crate::hosts::{Core, Pending};
 use crate::lock::locked;
-use crate::outcome::{Answer, error, failure, parse};
+use crate::outcome::{Answer, Failure, error, failure, parse};
 use crate::pool::Pool;
+use crate::profiles;
 use crate::reports::report;
 use crate::requests::{Cost, row};
 use crate::uri;
@@ -231,6 +233,9 @@ impl Server {
                 core.respond(request.id, answer.map_err(failure));
             });
         }
+        if request.method == "workspace/executeCommand" && request.params["command"] == "oriole.profile" {
+            return self.profile(request, pending);
+        }
         if request.method == "workspace/diagnostic" {
             return self.workspace_diagnostics(request, pending);
         }
@@ -253,6 +258,26 @@ impl Server {
             Cost::Builds => self.documents.pool.building(task),
             Cost::BuildsMuch => self.documents.pool.patient(task),
         }
+    }
+
+    /// `oriole.profile`: it may take seconds, and the client waits for it.
+    fn profile(&mut self, request: Request, pending: Arc<Pending>) {
+        let core = self.core.clone();
+        let subject = match profiles::Subject::of(&core, &request.params) {
+            Ok(subject) => subject,
+            Err(found) => return core.respond::<Value>(request.id, Err(failure(found))),
+        };
+        self.documents.pool.patient(move || {
+            let answer = catch_unwind(AssertUnwindSafe(|| profiles::command(&core, &subject, &pending)));
+            let answer = answer.unwrap_or_else(|payload| Err(Failure::Failed(panic_text(&*payload))));
+            let answer = answer.map_err(|found| match found {
+                Failure::Cancelled if !pending.is_cancelled() => {
+                    error(ErrorCode::ContentModified as i32, "the text changed")
+                }
+                other => failure(other),
+            });
+            core.respond(request.id, answer);
+        });
     }
 
     /// Diagnostics of the whole workspace: one answer, or a stream.

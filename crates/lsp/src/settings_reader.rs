@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::config::{Config, DirectoryConfig, HintConfig};
+use crate::config::{Config, DirectoryConfig, HintConfig, ProfileConfig};
 
 /// Reads tables and gathers what is wrong in them.
 pub(crate) struct Reader {
@@ -35,6 +35,14 @@ impl Kind for u8 {
 
     fn of(value: &Value) -> Option<u8> {
         u8::try_from(value.as_u64()?).ok()
+    }
+}
+
+impl Kind for u32 {
+    const NAME: &'static str = "a whole number";
+
+    fn of(value: &Value) -> Option<u32> {
+        u32::try_from(value.as_u64()?).ok()
     }
 }
 
@@ -123,6 +131,15 @@ impl Reader {
         hints
     }
 
+    fn profile(&mut self, table: &mut Table<'_>) -> ProfileConfig {
+        let value = table.fields.remove("profile").unwrap_or(&Value::Null);
+        let mut own = self.table(value, "profile");
+        let profile =
+            ProfileConfig { enable: self.field(&mut own, "enable"), budget: self.field(&mut own, "budget") };
+        self.rest(own);
+        profile
+    }
+
     /// The fields that nothing has read.
     fn rest(&mut self, table: Table<'_>) {
         for key in table.fields.keys() {
@@ -174,6 +191,7 @@ impl Reader {
             knobs: self.knobs(&mut table),
             hints: self.hints(&mut table),
             background: self.field(&mut table, "background"),
+            profile: self.profile(&mut table),
             directory: self.directories(&mut table),
         };
         self.rest(table);

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::closed_files::ClosedFiles;
 use crate::followed::Followed;
 use crate::lock::locked;
+use crate::profiles::KernelProfile;
 use crate::waits::Waits;
 
 /// The diagnostics of code generation, of a revision.
@@ -27,6 +28,7 @@ pub(crate) struct Shared {
     code: Mutex<BTreeMap<FileId, CodeDiagnostics>>,
     waits: Mutex<Waits>,
     marks: Mutex<BTreeMap<FileId, Arc<RegisterMarks>>>,
+    profiles: Mutex<BTreeMap<FileId, Vec<Arc<KernelProfile>>>>,
     /// Machine code that the client follows.
     pub followed: Followed,
     /// Diagnostics of files that are not open.
@@ -77,6 +79,33 @@ impl Shared {
         locked(&self.marks).get(&file).cloned().unwrap_or_default()
     }
 
+    /// Stores profiles of kernels in place of older ones of the same kernels; true if they changed.
+    pub fn keep_profiles(&self, file: FileId, found: Vec<KernelProfile>) -> bool {
+        let mut profiles = locked(&self.profiles);
+        let known = profiles.entry(file).or_default();
+        let before = known.clone();
+        for profile in found {
+            // Profiles of another text or chip are no longer shown.
+            known.retain(|other| {
+                other.kernel != profile.kernel
+                    && (other.version, other.chip) == (profile.version, profile.chip)
+            });
+            known.push(Arc::new(profile));
+        }
+        known.sort_by(|a, b| a.kernel.cmp(&b.kernel));
+        *known != before
+    }
+
+    /// The profiles of kernels of a file, of any text and chip.
+    pub fn profiles(&self, file: FileId) -> Vec<Arc<KernelProfile>> {
+        locked(&self.profiles).get(&file).cloned().unwrap_or_default()
+    }
+
+    /// Forgets the profiles of a file: its settings have changed.
+    pub fn forget_profiles(&self, file: FileId) {
+        locked(&self.profiles).remove(&file);
+    }
+
     /// Records how long a change waited for running work.
     pub fn waited(&self, time: Duration) {
         locked(&self.waits).add(time);
@@ -92,5 +121,6 @@ impl Shared {
         locked(&self.marks).remove(&file);
         locked(&self.tokens).remove(&file);
         locked(&self.code).remove(&file);
+        self.forget_profiles(file);
     }
 }

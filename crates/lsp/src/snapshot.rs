@@ -13,6 +13,7 @@ use crate::client::Client;
 use crate::convert::Text;
 use crate::environment::Environment;
 use crate::outcome::Failure;
+use crate::profiles::ProfileSettings;
 use crate::shared::Shared;
 use crate::workspace_files::Files;
 
@@ -23,6 +24,7 @@ pub(crate) struct Document {
     pub version: i32,
     pub hints: HintOptions,
     pub background: bool,
+    pub profile: ProfileSettings,
     /// The root of its settings.
     pub root: String,
 }

@@ -2,6 +2,7 @@
 
 mod across;
 mod conversation;
+mod profiles;
 mod protocol;
 mod support;
 mod transcript;

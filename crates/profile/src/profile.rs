@@ -75,7 +75,26 @@ impl Finding {
 
 /// Profiles a launch that has run.
 pub fn profile(recording: &Recording, code: &Code, by: By) -> Profile {
-    let estimate = recording.estimate();
+    profile_with(recording, code, by, recording.estimate(), &|| false).0
+}
+
+/// The same, unless `stop` becomes true between two replays: then there is no profile.
+pub fn profile_until(recording: &Recording, code: &Code, by: By, stop: &dyn Fn() -> bool) -> Option<Profile> {
+    if stop() {
+        return None;
+    }
+    let (profile, whole) = profile_with(recording, code, by, recording.estimate(), stop);
+    whole.then_some(profile)
+}
+
+/// The profile, and whether all candidates were asked about.
+fn profile_with(
+    recording: &Recording,
+    code: &Code,
+    by: By,
+    estimate: Estimate,
+    stop: &dyn Fn() -> bool,
+) -> (Profile, bool) {
     let question = Question { code, recording, estimate: &estimate };
     let mut candidates = access::candidates(&question);
     candidates.extend(machine::candidates(&question));
@@ -84,7 +103,12 @@ pub fn profile(recording: &Recording, code: &Code, by: By) -> Profile {
     candidates.truncate(if size > LONG { FEW_REPLAYS } else { REPLAYS });
     let mut found: Vec<(Candidate, f64)> = Vec::new();
     let mut cured = Remedy::default();
+    let mut whole = true;
     for candidate in candidates {
+        whole = whole && !stop();
+        if !whole {
+            break;
+        }
         let share = match &candidate.cost {
             Cost::Share(share) => *share,
             Cost::Without(remedy) => 1.0 - recording.with(remedy).cycles / estimate.cycles.max(1.0),
@@ -96,13 +120,15 @@ pub fn profile(recording: &Recording, code: &Code, by: By) -> Profile {
             found.push((candidate, share));
         }
     }
-    found.extend(remaining(&question, &cured));
+    let waits = if whole { remaining(&question, &cured, stop) } else { None };
+    whole = waits.is_some();
+    found.extend(waits.unwrap_or_default());
     found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.kind.cmp(&b.0.kind)));
     let findings =
         found.into_iter().map(|(candidate, share)| finding(&question, candidate, share, by)).collect();
     let next_step = machine::next_step(&question);
     let rows = rows(&question, by);
-    Profile {
+    let profile = Profile {
         rows,
         findings,
         by,
@@ -111,19 +137,23 @@ pub fn profile(recording: &Recording, code: &Code, by: By) -> Profile {
         limiter: recording.occupancy.limiter,
         next_step,
         estimate,
-    }
+    };
+    (profile, whole)
 }
 
-/// Waits that are left when all else is put right, with what they cost then.
-fn remaining(question: &Question, cured: &Remedy) -> Vec<(Candidate, f64)> {
+/// Waits that are left when all else is put right, with what they cost then; `None` if it was stopped.
+fn remaining(question: &Question, cured: &Remedy, stop: &dyn Fn() -> bool) -> Option<Vec<(Candidate, f64)>> {
     let recording = question.recording;
     let better = recording.with(cured);
     if better.bound != Bound::Latency {
-        return Vec::new();
+        return Some(Vec::new());
     }
     let after = Question { estimate: &better, ..*question };
     let mut found = Vec::new();
     for candidate in waits::candidates(&after) {
+        if stop() {
+            return None;
+        }
         let Cost::Without(remedy) = &candidate.cost else { continue };
         let best = recording.with(&cured.and(remedy)).cycles;
         let share = (better.cycles - best) / question.estimate.cycles.max(1.0);
@@ -131,7 +161,7 @@ fn remaining(question: &Question, cured: &Remedy) -> Vec<(Candidate, f64)> {
             found.push((candidate, share));
         }
     }
-    found
+    Some(found)
 }
 
 fn finding(question: &Question, candidate: Candidate, share: f64, by: By) -> Finding {

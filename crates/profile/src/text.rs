@@ -47,7 +47,7 @@ pub fn text(profile: &Profile, code: &Code, shown: Shown) -> String {
 }
 
 /// A fault with its place.
-pub(crate) fn in_words(finding: &Finding) -> String {
+pub fn in_words(finding: &Finding) -> String {
     let Some(place) = &finding.place else { return finding.words.clone() };
     let further = match finding.further.len() {
         0 => String::new(),

@@ -345,6 +345,8 @@ pub enum Fault {
     Deadlock,
     /// The step limit was reached.
     StepLimit,
+    /// The observer ended the run.
+    Stopped,
 }
 
 impl std::fmt::Display for Fault {
@@ -378,6 +380,7 @@ impl std::fmt::Display for Fault {
             Fault::BarrierObject(text) | Fault::TensorMemory(text) => write!(f, "{text}"),
             Fault::Deadlock => write!(f, "deadlock: every thread waits"),
             Fault::StepLimit => write!(f, "the step limit was reached"),
+            Fault::Stopped => write!(f, "the run was given up"),
         }
     }
 }

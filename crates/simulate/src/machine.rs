@@ -35,6 +35,9 @@ use std::collections::BTreeSet;
 /// Estimated cycles of a driver function.
 const DRIVER_CYCLES: u64 = 500;
 
+/// Warp instructions between two questions whether an observed run goes on.
+const BETWEEN_QUESTIONS: u64 = 1024;
+
 /// Runs a kernel of a cubin. Faults are in the outcome, with all buffers at that moment.
 pub fn run(cubin: &Cubin, launch: &Launch) -> Outcome {
     run_with(cubin, launch, None)
@@ -335,6 +338,11 @@ impl<'a> Machine<'a> {
         };
         if self.instructions >= self.launch.options.step_limit {
             return Err(place(Fault::StepLimit, None, block.index));
+        }
+        if self.instructions.is_multiple_of(BETWEEN_QUESTIONS)
+            && self.observer.as_ref().is_some_and(|observer| !observer.goes_on())
+        {
+            return Err(place(Fault::Stopped, None, block.index));
         }
         let step = match self.program.steps.get(group.pc as usize) {
             None => return Err(place(Fault::RunAway, None, block.index)),

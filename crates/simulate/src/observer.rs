@@ -22,6 +22,11 @@ pub trait Observer {
     /// True if the instructions of this block are wanted, given its number in the grid.
     fn wants(&self, block: u64) -> bool;
 
+    /// False if the run is to end early. It is asked now and then, so that a run of any length can be given up.
+    fn goes_on(&self) -> bool {
+        true
+    }
+
     /// A warp has issued an instruction of a block that is wanted.
     fn issued(&mut self, event: &Event);
 }

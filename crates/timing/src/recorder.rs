@@ -140,7 +140,7 @@ impl Trace {
 }
 
 /// The observer.
-pub(crate) struct Recorder {
+pub(crate) struct Recorder<'a> {
     pub steps: Vec<Option<Described>>,
     pub trace: Trace,
     /// Blocks to record, ascending.
@@ -154,10 +154,17 @@ pub(crate) struct Recorder {
     pub near: Near,
     /// Instructions of recorded blocks that may still be recorded; no further block begins when it is used up.
     room: u64,
+    /// True when the run is to end early.
+    stop: &'a dyn Fn() -> bool,
 }
 
-impl Recorder {
-    pub(crate) fn new(wanted: Vec<u64>, run: Option<Vec<u64>>, room: u64) -> Recorder {
+impl<'a> Recorder<'a> {
+    pub(crate) fn new(
+        wanted: Vec<u64>,
+        run: Option<Vec<u64>>,
+        room: u64,
+        stop: &'a dyn Fn() -> bool,
+    ) -> Recorder<'a> {
         Recorder {
             steps: Vec::new(),
             trace: Trace::default(),
@@ -167,6 +174,7 @@ impl Recorder {
             shapes: Vec::new(),
             near: Near::default(),
             room,
+            stop,
         }
     }
 
@@ -322,7 +330,11 @@ impl Recorder {
     }
 }
 
-impl Observer for Recorder {
+impl Observer for Recorder<'_> {
+    fn goes_on(&self) -> bool {
+        !(self.stop)()
+    }
+
     fn code(&mut self, steps: Vec<Option<Described>>) {
         self.steps = steps;
     }

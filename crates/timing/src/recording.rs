@@ -44,6 +44,19 @@ impl Recording {
     /// # Errors
     /// The chip is not known, or the launch fails.
     pub fn new(cubin: &Cubin, launch: &Launch, options: &Options) -> Result<Recording, Error> {
+        Recording::until(cubin, launch, options, &|| false)
+    }
+
+    /// The same, unless `stop` becomes true during the run: then it fails with [`Fault::Stopped`].
+    ///
+    /// # Errors
+    /// As [`Recording::new`], and the run was given up.
+    pub fn until(
+        cubin: &Cubin,
+        launch: &Launch,
+        options: &Options,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Recording, Error> {
         let chip = u8::try_from(cubin.sm).ok().and_then(oriole_chip::Chip::of_number);
         let chip = chip.ok_or(Error::Chip(cubin.sm))?;
         let facts = || Some((Parameters::of(chip)?, Model::of(chip)?, chip.limits()?));
@@ -61,7 +74,7 @@ impl Recording {
         wanted.sort_unstable();
         wanted.dedup();
         let run = options.sample.then(|| clusters(&chosen, launch, shape));
-        let mut recorder = Recorder::new(wanted, run, options.room);
+        let mut recorder = Recorder::new(wanted, run, options.room, stop);
         let outcome = run_observed(cubin, launch, &mut recorder);
         if let Some(error) = outcome.error {
             return Err(Error::Run(error));

@@ -23,6 +23,7 @@ mod usage;
 use oriole_interp::{Launch, Program};
 
 pub use coverage::Coverage;
+pub use places::simulated;
 pub use report::{Difference, Element, Report, Site, Verdict, What};
 pub use source::Source;
 pub use subject::{Options, Subject, chip_of};

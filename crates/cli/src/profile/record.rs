@@ -1,13 +1,13 @@
 //! The message about a launch record that is missing: why there must be one, and one to begin with.
 
-use super::code::Image;
+use oriole_explore::ProfiledImage;
 use std::fmt::Write as _;
 
 /// Elements of a buffer in the record to begin with.
 const ELEMENTS: u32 = 1 << 16;
 
 /// The message, with a record for the first kernel.
-pub fn missing(image: &Result<Image, String>) -> String {
+pub fn missing(image: &Result<ProfiledImage, String>) -> String {
     let mut text = "no launch record: a profile runs the kernel, so it needs a grid, a block and arguments. Give a JSON file after \
                     the code; docs/launch-records.md has its form"
         .to_owned();
