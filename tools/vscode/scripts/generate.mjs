@@ -21,6 +21,7 @@ function settings() {
   add('knobs', { ...properties.knobs, default: {}, description: 'Knobs of the compiler by name.' });
   add('background', properties.background);
   for (const [name, hint] of Object.entries(properties.hints.properties)) add(`hints.${name}`, hint);
+  for (const [name, part] of Object.entries(properties.profile.properties)) add(`profile.${name}`, part);
   return found;
 }
 
@@ -29,7 +30,7 @@ const manifestPath = path.join(own, 'package.json');
 const manifest = JSON.parse(read(manifestPath));
 const known = manifest.contributes.configuration.properties;
 const foreign = Object.fromEntries(
-  Object.entries(known).filter(([key]) => !/^oriole\.(targets|level|knobs|background|hints\..*)$/.test(key)),
+  Object.entries(known).filter(([key]) => !/^oriole\.(targets|level|knobs|background|hints\..*|profile\..*)$/.test(key)),
 );
 manifest.contributes.configuration.properties = { ...foreign, ...settings() };
 files.push([manifestPath, JSON.stringify(manifest, null, 2) + '\n']);

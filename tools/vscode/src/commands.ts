@@ -1,14 +1,14 @@
 // The commands. Those that lenses run get `{ uri, kernel }`; from the palette the function under the cursor is meant, or one
 // that is picked.
 
-import * as fs from 'node:fs';
 import * as path from 'node:path';
 
 import * as vscode from 'vscode';
 
+import { KernelPages } from './kernelPages';
 import { Panes } from './panes';
 import { LAST, phasePicks } from './phases';
-import { launchesBeside, profileArguments, run, verifyArguments } from './programRuns';
+import { profileArguments, run, verifyArguments } from './programRuns';
 import { Ask, Comparison, DocumentSymbol, LastEdit, MemoryUsage, TreeNode, messageOf } from './protocol';
 import { ReportDocuments } from './reportDocuments';
 import { comparison, memoryText, treeText } from './reports';
@@ -26,6 +26,7 @@ interface Asked {
 export interface Parts {
   ask: Ask;
   panes: Panes;
+  pages: KernelPages;
   restart(): Promise<void>;
   /** The program that serves, which has commands of its own too. */
   program(): string;
@@ -54,6 +55,10 @@ export function commands(parts: Parts): vscode.Disposable[] {
       if (!phase) return;
       lastPhase = phase;
       await panes.show({ what: 'ori', ...place, phase });
+    },
+    'oriole.showPage': async (asked) => {
+      const uri = asked.uri ?? ptxUri();
+      if (uri && (await savedFile(uri))) await parts.pages.show(vscode.Uri.parse(uri));
     },
     'oriole.setTarget': async (asked) => {
       const uri = asked.uri ?? ptxUri();
@@ -87,11 +92,24 @@ export function commands(parts: Parts): vscode.Disposable[] {
     },
     'oriole.profile': async (asked) => {
       const place = await kernelOf(ask, asked, true, 'Profile which kernel?');
-      const file = place && (await savedFile(place.uri));
-      if (!file) return;
+      if (!place) return;
       const { kernel, uri } = place;
-      const launches = asked.launches ?? launchesBeside(file, kernel, fs.existsSync) ?? (await pickLaunches(file));
-      if (!launches) return;
+      let launches = asked.launches;
+      if (!launches) {
+        try {
+          // The server finds a launch record, or makes a launch; what it finds it also shows in the text.
+          const options = { location: vscode.ProgressLocation.Window, title: `Profiling ${kernel}` };
+          const command = { command: 'oriole.profile', arguments: [{ uri, kernel }] };
+          const found = await vscode.window.withProgress(options, () => ask<{ text: string }>('workspace/executeCommand', command));
+          return await reports.show(`${kernel} profile`, found.text);
+        } catch (error) {
+          const choose = 'Choose Launch Records';
+          if ((await vscode.window.showErrorMessage(`Oriole: ${kernel}: ${messageOf(error)}`, choose)) !== choose) return;
+        }
+      }
+      const file = await savedFile(uri);
+      launches ??= file && (await pickLaunches(file));
+      if (!file || !launches) return;
       const text = await output(parts.program(), profileArguments(file, launches, parts.target(uri)), file, `Profiling ${kernel}`);
       if (text !== undefined) await reports.show(`${kernel} profile`, text);
     },

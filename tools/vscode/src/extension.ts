@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 
 import { commands } from './commands';
 import { Cubins } from './cubins';
+import { KernelPages } from './kernelPages';
 import { Panes } from './panes';
 import { Server } from './server';
 import { StatusBar } from './statusBar';
@@ -16,6 +17,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   server = own;
   const targets = new Map<string, string>();
   const panes = new Panes(own.ask);
+  const pages = new KernelPages(own.ask, () => own.program(), (uri) => targets.get(uri));
   const status = new StatusBar(own.ask, (uri) => targets.get(uri));
   const refresh = () => {
     panes.refresh();
@@ -31,6 +33,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     output,
     own,
     panes,
+    pages,
     status,
     new Cubins(own.ask),
     own.onDidStart(refresh),
@@ -44,6 +47,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     ...commands({
       ask: own.ask,
       panes,
+      pages,
       restart,
       program: () => own.program(),
       target: (uri) => targets.get(uri),
@@ -52,6 +56,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         if (chip) targets.set(uri, chip);
         else targets.delete(uri);
         refresh();
+        pages.again(uri);
       },
     }),
   );

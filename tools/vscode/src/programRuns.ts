@@ -1,7 +1,6 @@
-// Commands of the program `oriole` that the server does not have, run on a file: arguments, launch records, output.
+// Commands of the program `oriole` that the server does not have, run on a file: arguments and output.
 
 import { spawn } from 'node:child_process';
-import * as path from 'node:path';
 
 export interface Ran {
   /** What it wrote, to either stream, in order. */
@@ -24,6 +23,26 @@ export function run(program: string, parameters: readonly string[], folder: stri
   });
 }
 
+export interface Output {
+  output: string;
+  error: string;
+  /** Its exit status; `null` if it was ended. */
+  status: number | null;
+}
+
+/** The same for a program whose output is a document: what it says about it is apart. */
+export function runForOutput(program: string, parameters: readonly string[], folder: string, ended: (end: () => void) => void): Promise<Output> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, parameters, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NO_COLOR: '1' } });
+    let [output, error] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (part: string) => (output += part));
+    child.stderr.setEncoding('utf8').on('data', (part: string) => (error += part));
+    child.once('error', reject);
+    child.once('close', (status) => resolve({ output, error, status }));
+    ended(() => child.kill());
+  });
+}
+
 /** The arguments of `oriole verify` for one kernel of a file. */
 export function verifyArguments(file: string, kernel: string, chip: string | undefined): string[] {
   return ['verify', file, '--entry', kernel, ...(chip ? ['--arch', chip] : [])];
@@ -32,11 +51,4 @@ export function verifyArguments(file: string, kernel: string, chip: string | und
 /** The arguments of `oriole profile` for launch records of a file. */
 export function profileArguments(file: string, launches: string, chip: string | undefined): string[] {
   return ['profile', file, launches, ...(chip ? ['--arch', chip] : [])];
-}
-
-/** The launch records that belong to a kernel by their names: those of the kernel, or of all kernels of the file. */
-export function launchesBeside(file: string, kernel: string, exists: (file: string) => boolean): string | undefined {
-  const folder = path.dirname(file);
-  const names = [`${kernel}.json`, `${path.basename(file, path.extname(file))}.json`];
-  return names.map((name) => path.join(folder, name)).find(exists);
 }

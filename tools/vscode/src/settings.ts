@@ -6,7 +6,8 @@ export type Explicit = (key: string) => unknown;
 
 const PLAIN = ['targets', 'level', 'knobs', 'background'] as const;
 export const HINTS = ['live', 'instructions', 'stalls', 'spills'] as const;
-export const LENSES = ['figures', 'sass', 'ori', 'compare'] as const;
+export const LENSES = ['figures', 'sass', 'ori', 'compare', 'profile'] as const;
+const PROFILE = ['enable', 'budget'] as const;
 
 /** The settings that the server is given. */
 export function serverSettings(explicit: Explicit): Record<string, unknown> {
@@ -23,6 +24,12 @@ export function serverSettings(explicit: Explicit): Record<string, unknown> {
     if (typeof value === 'boolean') hints[key] = value;
   }
   if (Object.keys(hints).length > 0) found['hints'] = hints;
+  const profile: Record<string, unknown> = {};
+  for (const key of PROFILE) {
+    const value = explicit(`profile.${key}`);
+    if (value !== undefined && value !== null) profile[key] = value;
+  }
+  if (Object.keys(profile).length > 0) found['profile'] = profile;
   return found;
 }
 

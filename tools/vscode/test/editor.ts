@@ -108,6 +108,15 @@ export class Uri {
   }
 }
 
+export class Selection extends Range {
+  constructor(
+    readonly anchor: Position,
+    readonly active: Position,
+  ) {
+    super(anchor.line, anchor.character, active.line, active.character);
+  }
+}
+
 export class TextDocument {
   version = 1;
   isClosed = false;
@@ -122,6 +131,9 @@ export class TextDocument {
   getText() {
     return this.text;
   }
+  get lineCount() {
+    return this.text.split('\n').length;
+  }
 }
 
 export class TextEditor {
@@ -135,6 +147,25 @@ export class TextEditor {
   revealRange() {}
 }
 
+/** A panel with a page. */
+export class Panel {
+  readonly webview: Any;
+  /** The messages that the page got. */
+  readonly told: Any[] = [];
+  /** The messages of the page. */
+  readonly hears = new EventEmitter<Any>();
+  private readonly ended = new EventEmitter<void>();
+  readonly onDidDispose = this.ended.event;
+  constructor() {
+    const { told, hears } = this;
+    this.webview = { html: '', postMessage: async (message: Any) => told.push(message), onDidReceiveMessage: hears.event };
+  }
+  reveal() {}
+  dispose() {
+    this.ended.fire();
+  }
+}
+
 /** The editor that a test plays with. */
 export class Editor {
   readonly commands = new Map<string, (...args: Any[]) => Any>();
@@ -142,6 +173,7 @@ export class Editor {
   readonly lenses: Any[] = [];
   readonly hovers: { selector: Any; provider: Any }[] = [];
   readonly errors: string[] = [];
+  readonly panels: Panel[] = [];
   readonly documents: TextDocument[] = [];
   readonly visible: TextEditor[] = [];
   active: TextEditor | undefined;
@@ -206,6 +238,11 @@ export class Editor {
     this.on('onDidChangeTextEditorSelection').fire({ textEditor: editor, selections: [editor.selection] });
   }
 
+  /** Saves a document, whose text is that of the file. */
+  save(document: TextDocument) {
+    this.on('onDidSaveTextDocument').fire(document);
+  }
+
   run(command: string, ...args: unknown[]): Promise<unknown> {
     return Promise.resolve(this.commands.get(command)!(...args));
   }
@@ -261,6 +298,11 @@ export class Editor {
       visibleTextEditors: this.visible,
       tabGroups: events({ all: [] }),
       visibleNotebookEditors: [],
+      createWebviewPanel: () => {
+        const panel = new Panel();
+        own.panels.push(panel);
+        return panel;
+      },
       createOutputChannel: () => nothing(),
       createStatusBarItem: () => own.status,
       createTextEditorDecorationType: () => ({ dispose() {} }),
@@ -287,7 +329,7 @@ export class Editor {
       executeCommand: async () => undefined,
     });
     const known: Any = {
-      workspace, window, languages, commands, Disposable, EventEmitter, Position, Range, Uri,
+      workspace, window, languages, commands, Disposable, EventEmitter, Position, Range, Selection, Uri,
       version: '1.91.0',
       env: { ...{ appName: 'a double', language: 'en' }, onDidChangeTelemetryEnabled: own.on('telemetry').event },
       CodeLens: class { constructor(readonly range: Range, readonly command?: Any) {} },

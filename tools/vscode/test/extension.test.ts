@@ -58,7 +58,7 @@ describe('extension', () => {
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
     const kinds = new Set(lenses.map((lens) => lens.data.what));
-    assert.deepEqual([...kinds], ['figures', 'sass', 'ori']);
+    assert.deepEqual([...kinds], ['figures', 'sass', 'ori', 'profile']);
   });
 
   test('the status bar follows the cursor', async () => {
@@ -123,12 +123,41 @@ describe('extension', () => {
     assert.deepEqual(editor.errors, []);
   });
 
-  test('a kernel is verified and profiled by the program', async () => {
+  test('a kernel is verified by the program and profiled by the server', async () => {
     const uri = source.document.uri.toString();
     await editor.run('oriole.verify', { uri, kernel: 'control_collatz' });
     assert.match(last().text, /control_collatz/);
     await editor.run('oriole.profile', { uri, kernel: 'control_collatz' });
-    assert.match(last().text, /control_collatz/);
+    assert.match(last().text, /control_collatz: \d+ cycles/);
+    assert.match(last().text, /the launch of control_collatz\.json/);
+    assert.deepEqual(editor.errors, []);
+  });
+
+  test('the page of the file, linked with the cursor', async () => {
+    const uri = source.document.uri.toString();
+    await editor.run('oriole.showPage', { uri });
+    const [panel] = editor.panels;
+    await until('the page', () => panel!.webview.html.includes('acquireVsCodeApi'));
+    const first = panel!.webview.html;
+    editor.select(source, line('shr.u64'));
+    await until('the row of the cursor', () => panel!.told.length > 0);
+    const { kernel } = panel!.told[0];
+    assert.deepEqual(panel!.told, [{ type: 'keep', kernel, line: line('shr.u64') + 1 }]);
+    assert.match(TEXT, new RegExp(`\\.entry ${kernel}\\b`));
+    // A row of the page is the line of the cursor, and what is no message of the page is not heard.
+    panel!.hears.fire({ type: 'kept', kernel, line: 'x' });
+    panel!.hears.fire({ type: 'kept', kernel, line: line('max.u32') + 1 });
+    await until('the line of the row', () => source.selection.active.line === line('max.u32'));
+    // A page that is made again lights the same row.
+    editor.save(source.document);
+    await until('another page', () => panel!.webview.html !== first);
+    panel!.hears.fire({ type: 'ready' });
+    await until('the same row', () => panel!.told.length > 1);
+    assert.deepEqual(panel!.told[1], { type: 'keep', kernel, line: line('max.u32') + 1 });
+    await editor.run('oriole.showPage', { uri });
+    assert.equal(editor.panels.length, 1);
+    panel!.dispose();
+    editor.save(source.document);
     assert.deepEqual(editor.errors, []);
   });
 

@@ -1,24 +1,12 @@
 // Commands of the program on real files.
 import assert from 'node:assert/strict';
-import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 
-import { launchesBeside, profileArguments, run, verifyArguments } from '../src/programRuns';
+import { profileArguments, run, verifyArguments } from '../src/programRuns';
 import { ROOT, program } from './session';
 
 const folder = path.join(ROOT, 'test-data/profile');
-const file = path.join(folder, 'sound.ptx');
-
-test('launch records are found by their names', () => {
-  assert.equal(launchesBeside(file, 'no_kernel', fs.existsSync), path.join(folder, 'sound.json'));
-  const kernels = path.join(ROOT, 'test-data/kernels');
-  assert.equal(
-    launchesBeside(path.join(kernels, 'control.ptx'), 'control_primes', fs.existsSync),
-    path.join(kernels, 'control_primes.json'),
-  );
-  assert.equal(launchesBeside(path.join(kernels, 'control.ptx'), 'no_kernel', fs.existsSync), undefined);
-});
 
 test('a profile of launch records', async () => {
   const faults = path.join(folder, 'faults.ptx');

@@ -15,6 +15,7 @@ function from(values: Record<string, unknown>): Record<string, unknown> {
 test('only what somebody has set is sent', () => {
   assert.deepEqual(from({}), {});
   assert.deepEqual(from({ targets: [], level: null }), {});
+  assert.deepEqual(from({ 'profile.enable': true, 'profile.budget': 900 }), { profile: { enable: true, budget: 900 } });
   assert.deepEqual(from({ level: 0, 'hints.stalls': false, 'server.path': '/x', 'lenses.sass': false }), {
     level: 0,
     hints: { stalls: false },
@@ -56,9 +57,9 @@ test('lenses that are switched off', async () => {
   const session = await Session.start();
   await session.open(URI, kernelFile('control.ptx'));
   const lenses = await session.ask<object[]>('textDocument/codeLens', { textDocument: { uri: URI } });
-  assert.equal(lenses.length % 4, 0);
+  assert.equal(lenses.length % 5, 0);
   assert.equal(shownLenses(lenses, () => true).length, lenses.length);
-  assert.equal(shownLenses(lenses, (kind) => kind === 'sass').length, lenses.length / 4);
+  assert.equal(shownLenses(lenses, (kind) => kind === 'sass').length, lenses.length / 5);
   // What the lens runs, the extension has a command for.
   const [lens] = shownLenses(lenses, (kind) => kind === 'compare');
   const { command } = await session.ask<{ command: { command: string; arguments: unknown[] } }>('codeLens/resolve', lens!);

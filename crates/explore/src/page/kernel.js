@@ -94,6 +94,7 @@ function keep(list, index) {
   explain(row);
   cursors(row);
   remember(key, row);
+  tell(key);
 }
 
 // The row of the code with the most cycles among those that are lit; -1 if there is none.

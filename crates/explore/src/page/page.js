@@ -13,8 +13,25 @@ function remember(key, row) {
   const link = new URLSearchParams({ kernel: file.kernels[now.number][0] });
   if (key?.line) link.set("line", key.line);
   else if (row >= 0) link.set("address", address(now.code.sass.addresses[row]));
-  history.replaceState(null, "", "#" + link);
+  // A page inside of another program may have no address of its own.
+  try { history.replaceState(null, "", "#" + link); } catch { /* there is no link then */ }
 }
+
+// A program that holds the page, such as an editor, hears of each line that is kept, and says which one to keep. What it asked for
+// it does not hear again.
+let asked = false;
+function tell(key) {
+  if (key.line && !asked) document.dispatchEvent(new CustomEvent("oriole:kept", { detail: { kernel: file.kernels[now.number][0], line: key.line } }));
+}
+
+document.addEventListener("oriole:keep", async event => {
+  const { kernel, line } = event.detail, number = file ? file.kernels.findIndex(([name]) => name === kernel) : -1;
+  if (number < 0) return;
+  if (now?.number !== number) await choose(number);
+  if (now?.number !== number) return;
+  asked = true;
+  try { goToLine(line); } finally { asked = false; }
+});
 
 // Shows a kernel. A newer choice wins.
 let latest = 0;
@@ -199,5 +216,6 @@ function listenToProgram() {
   await readFile();
   head();
   await follow();
+  document.dispatchEvent(new CustomEvent("oriole:ready"));
   if (served) listenToProgram();
 })().catch(error => say(`This page cannot be shown: ${error.message}`, true));
