@@ -195,12 +195,13 @@ impl Command {
 /// `oriole compile`
 #[derive(Args, Debug)]
 pub struct Compile {
-    /// PTX file, or a file with PTX in it; `-` is standard input.
-    pub input: PathBuf,
+    /// PTX files, files with PTX in them, folders and patterns; `-` is standard input.
+    #[arg(required = true)]
+    pub inputs: Vec<PathBuf>,
     /// Image of a file that holds several.
     #[command(flatten)]
     pub which: Which,
-    /// Output file; `-` is standard output [default: the input's name with `.cubin`].
+    /// Output file; `-` is standard output [default: the input's name with `.cubin`]. Of several files: the folder for their cubins.
     #[arg(short, long)]
     pub output: Option<PathBuf>,
     /// Target and options.

@@ -42,6 +42,7 @@ mod reduce;
 #[cfg(target_os = "linux")]
 mod resident;
 mod serve;
+mod several;
 mod support;
 mod time;
 mod verdicts;

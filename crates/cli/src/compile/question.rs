@@ -155,3 +155,19 @@ pub fn asked_options(
     }
     Ok((chip, options))
 }
+
+/// Chip and options of a command line.
+///
+/// # Errors
+/// As [`asked_options`]; and an option for the search of level 4 at another level.
+pub fn options_of(arguments: &Compile) -> Result<(Option<Chip>, Options), String> {
+    let &Compile { ref target, compile_only, extensible_whole_program, search_trials, .. } = arguments;
+    let (chip, options) = asked_options(target, compile_only, extensible_whole_program, search_trials)?;
+    let said = [("--search-trials", search_trials.is_some()), ("--tune-for", arguments.tune_for.is_some())];
+    match said.iter().find(|said| said.1 && options.level < Options::HIGHEST_LEVEL) {
+        Some((option, _)) => {
+            Err(format!("{option} is for -O4, and this is a compile at -O{}", options.level))
+        }
+        None => Ok((chip, options)),
+    }
+}

@@ -45,7 +45,11 @@ impl Current {
 impl Shared {
     /// A database with a store of `memory` bytes.
     pub fn new(memory: usize) -> Shared {
-        let cache = Arc::new(Cache::remembering(memory, None, Mode::Write));
+        Shared::with(Arc::new(Cache::remembering(memory, None, Mode::Write)))
+    }
+
+    /// A database with a store of the caller's.
+    pub fn with(cache: Arc<Cache>) -> Shared {
         let current = Mutex::new(Current::new(&cache));
         Shared { cache, current }
     }
