@@ -20,6 +20,7 @@ mod parser;
 mod replaced;
 mod source;
 mod split;
+mod unit;
 mod view;
 
 pub use cut::{CutText, Piece};
@@ -33,5 +34,6 @@ pub use parser::{parse_unit, parse_unit_again};
 pub use replaced::Replaced;
 pub use rowan::{GreenNode, NodeOrToken};
 pub use source::UnitSource;
-pub use split::{Unit, UnitKind, split_file};
+pub use split::split_file;
+pub use unit::{Unit, UnitKind};
 pub use view::{Descendants, ElementRef, Elements, NodeRef, Path, TokenRef};

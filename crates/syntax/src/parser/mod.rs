@@ -23,7 +23,7 @@ use crate::SyntaxKind::{self, *};
 use crate::builder::{Checkpoint, TreeBuilder};
 use crate::lexer::Lexer;
 use crate::limits::{MAX_EXPRESSION_NESTING, MAX_PASSED_TOKENS, MAX_SYNTAX_DIAGNOSTICS, MAX_SYNTAX_ERRORS};
-use crate::split::UnitKind;
+use crate::unit::UnitKind;
 use crate::{Parse, Replaced, Token};
 
 /// Parses the text of one unit. The kind says what the splitter saw; only

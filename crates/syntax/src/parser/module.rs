@@ -8,7 +8,7 @@ use crate::SyntaxKind::{self, *};
 use crate::Token;
 use crate::directives::nearest_directive;
 use crate::lexer::is_name_byte;
-use crate::split::UnitKind;
+use crate::unit::UnitKind;
 use oriole_diagnostics::{Code, Span};
 
 impl Parser<'_> {
