@@ -2,56 +2,23 @@
 //! bookkeeping serves the simulator, which knows the lanes of each access, and the static checker, which knows only
 //! guards.
 
+mod entries;
+mod overwrites;
+mod paths;
+
 use crate::condition::{Condition, Conditions};
 use crate::conflict::{Conflict, Register};
 use crate::launch::HazardKind;
 use crate::operand_cache::OperandCache;
 use crate::products::Products;
-use crate::program::{Completion, ReadQueue, Step, is_always};
-use crate::tracker_rules::{
-    LONGEST_OVERWRITE, SHORT_OVERWRITE, UNIFORM_OVERWRITE, explicit_waits, is_matrix, is_read_late, is_short,
-    read_scoreboard_tells_result, writes_late_enough,
-};
+use crate::program::{ReadQueue, Step, is_always};
+use crate::tracker_rules::{explicit_waits, is_matrix, is_read_late, read_scoreboard_tells_result};
+use entries::{Fixed, Pending, Recent};
 use oriole_latency::{
-    Class, FENCE_TO_PRODUCT, Milestone, Model, ResultPart, SPECIAL_STALL, Slot, accepted_spacing,
-    completes_before_next, is_branch_like,
+    Class, FENCE_TO_PRODUCT, Milestone, Model, SPECIAL_STALL, Slot, accepted_spacing, completes_before_next,
+    is_branch_like,
 };
 use oriole_sass::{Access, Op, RegisterFile};
-
-/// A result of fixed latency.
-#[derive(Clone, Copy, PartialEq)]
-struct Fixed<C> {
-    register: Register,
-    pc: u32,
-    /// Issue, in cycles of the tracker.
-    time: i64,
-    class: Class,
-    part: ResultPart,
-    condition: C,
-}
-
-/// A register that a scoreboard protects: a result in flight, or an operand that is not read yet.
-#[derive(Clone, Copy, PartialEq)]
-struct Pending<C> {
-    register: Register,
-    pc: u32,
-    /// Scoreboards, any of which signals that it is done, bit n for SBn.
-    scoreboards: u8,
-    queue: Completion,
-    read_queue: ReadQueue,
-    condition: C,
-}
-
-/// An operand read by a fixed-latency instruction just before.
-#[derive(Clone, Copy, PartialEq)]
-struct Recent<C> {
-    register: Register,
-    pc: u32,
-    time: i64,
-    class: Class,
-    slot: Slot,
-    condition: C,
-}
 
 /// Longest distance of any rule, in cycles; older results need no tracking.
 const HORIZON: i64 = 40;
@@ -273,142 +240,6 @@ impl<C: Condition> Tracker<C> {
         }
     }
 
-    fn write(
-        &self,
-        model: &Model,
-        step: &Step,
-        register: Register,
-        part: ResultPart,
-        condition: C,
-        report: &mut impl FnMut(Conflict),
-    ) {
-        self.overwrite_without_wait(step, register, condition, report);
-        self.overwrite_fixed_result(model, step, register, part, condition, report);
-        self.overwrite_recent_operand(model, step, register, part, condition, report);
-    }
-
-    /// A write of a register whose result or reading is still covered by a scoreboard.
-    fn overwrite_without_wait(
-        &self,
-        step: &Step,
-        register: Register,
-        condition: C,
-        report: &mut impl FnMut(Conflict),
-    ) {
-        for entry in &self.results {
-            if entry.register == register
-                && !entry.condition.excludes(&condition)
-                && entry.queue != step.queue
-            {
-                report(Conflict {
-                    other: entry.pc,
-                    kind: HazardKind::WriteWithoutWait,
-                    register,
-                    distance: 0,
-                    needed: 0,
-                });
-            }
-        }
-        for entry in &self.operands {
-            if entry.register == register
-                && !entry.condition.excludes(&condition)
-                && entry.read_queue != step.read_queue
-            {
-                report(Conflict {
-                    other: entry.pc,
-                    kind: HazardKind::OverwriteUnread,
-                    register,
-                    distance: 0,
-                    needed: 0,
-                });
-            }
-        }
-    }
-
-    /// A write that may come before that of an earlier instruction of fixed latency.
-    fn overwrite_fixed_result(
-        &self,
-        model: &Model,
-        step: &Step,
-        register: Register,
-        part: ResultPart,
-        condition: C,
-        report: &mut impl FnMut(Conflict),
-    ) {
-        // An instruction that reads the register as well has been checked already.
-        let reads = step.accesses.iter().any(
-            |access| matches!(*access, Access::Read { file, register: number, .. } if (file, number) == register),
-        );
-        for entry in self.fixed.iter().filter(|_| !reads) {
-            if entry.register != register || entry.condition.excludes(&condition) {
-                continue;
-            }
-            if let Some(needed) = model.waw(entry.class, entry.part, step.class, part) {
-                let distance = self.time - entry.time;
-                // An instruction that may already read the first result writes later than the first one did. Except for
-                // matrix results, no write has been seen to need more than the longest of the short pipes.
-                let readable = model.raw(entry.class, entry.part, step.class, Slot::Operand);
-                let needed = readable.map_or(needed.cycles, |readable| readable.cycles.min(needed.cycles));
-                let needed = if is_matrix(entry.class) {
-                    needed
-                } else if is_short(entry.class) && writes_late_enough(step.class) {
-                    // A result with a scoreboard is later than any of the short pipes, and so is the f64 unit.
-                    let later = step.variable || step.class == Class::Double;
-                    needed.min(if later { 1 } else { SHORT_OVERWRITE })
-                } else if entry.class == step.class {
-                    // One pipe delivers its results in order.
-                    needed.min(SHORT_OVERWRITE)
-                } else if register.0 == RegisterFile::Uniform && step.variable {
-                    needed.min(UNIFORM_OVERWRITE)
-                } else {
-                    needed.min(LONGEST_OVERWRITE)
-                };
-                if distance < i64::from(needed) {
-                    let needed = u32::from(needed);
-                    report(Conflict {
-                        other: entry.pc,
-                        kind: HazardKind::WriteTooEarly,
-                        register,
-                        distance: distance as u32,
-                        needed,
-                    });
-                }
-            }
-        }
-    }
-
-    /// A write that may come before an earlier instruction has read the register.
-    fn overwrite_recent_operand(
-        &self,
-        model: &Model,
-        step: &Step,
-        register: Register,
-        part: ResultPart,
-        condition: C,
-        report: &mut impl FnMut(Conflict),
-    ) {
-        // Operands of fixed-latency instructions are read in time for a later writer of fixed latency; a load may write
-        // from another unit and needs a distance.
-        for entry in &self.recent {
-            if !step.variable || entry.register != register || entry.condition.excludes(&condition) {
-                continue;
-            }
-            let needed = u32::from(model.war(entry.class, entry.slot, step.class, part));
-            // The f64 unit, where it uses a scoreboard, is slower than any reader.
-            let needed = if step.class == Class::Double { needed.min(1) } else { needed };
-            let distance = self.time - entry.time;
-            if distance < i64::from(needed) {
-                report(Conflict {
-                    other: entry.pc,
-                    kind: HazardKind::OverwriteUnread,
-                    register,
-                    distance: distance as u32,
-                    needed,
-                });
-            }
-        }
-    }
-
     /// An instruction that sets a scoreboard covers earlier ones of its unit, which finish before it.
     fn cover(&mut self, step: &Step) {
         let control = &step.instruction.control;
@@ -491,79 +322,5 @@ impl<C: Condition> Tracker<C> {
         for scoreboard in [control.write_barrier, control.read_barrier].into_iter().flatten() {
             self.set[scoreboard as usize] = Some((time, pc));
         }
-    }
-
-    /// The state at the start of a block: times relative to it, without expired entries.
-    pub(crate) fn rebased(mut self) -> Tracker<C> {
-        let now = self.time;
-        self.fixed.retain(|entry| now - entry.time < HORIZON);
-        self.recent.retain(|entry| now - entry.time < 8);
-        self.fixed.iter_mut().for_each(|entry| entry.time -= now);
-        self.recent.iter_mut().for_each(|entry| entry.time -= now);
-        for set in &mut self.set {
-            *set = set.and_then(|(time, pc)| (now - time < SET_TO_WAIT).then_some((time - now, pc)));
-        }
-        for milestone in &mut self.milestones {
-            *milestone = milestone.and_then(|(time, pc)| (now - time < HORIZON).then_some((time - now, pc)));
-        }
-        self.time = 0;
-        self.kept = OperandCache::default();
-        self
-    }
-
-    /// Merges the state of another path to the same place; the worst of both holds. True if it changed.
-    pub(crate) fn merge(&mut self, other: &Tracker<C>) -> bool {
-        let mut changed = false;
-        for entry in &other.fixed {
-            let same = |mine: &&mut Fixed<C>| {
-                mine.register == entry.register && mine.pc == entry.pc && mine.condition == entry.condition
-            };
-            match self.fixed.iter_mut().find(same) {
-                Some(mine) if mine.time >= entry.time => {}
-                Some(mine) => {
-                    mine.time = entry.time;
-                    changed = true;
-                }
-                None => {
-                    self.fixed.push(*entry);
-                    changed = true;
-                }
-            }
-        }
-        for (mine, theirs) in [(&mut self.results, &other.results), (&mut self.operands, &other.operands)] {
-            for entry in theirs {
-                // Only the scoreboards common to both paths signal that the register is free.
-                let same = |mine: &&mut Pending<C>| {
-                    mine.register == entry.register
-                        && mine.pc == entry.pc
-                        && mine.condition == entry.condition
-                };
-                match mine.iter_mut().find(same) {
-                    Some(known) => {
-                        let common = known.scoreboards & entry.scoreboards;
-                        changed |= common != known.scoreboards;
-                        known.scoreboards = common;
-                    }
-                    None => {
-                        mine.push(*entry);
-                        changed = true;
-                    }
-                }
-            }
-        }
-        for entry in &other.recent {
-            if !self.recent.contains(entry) {
-                self.recent.push(*entry);
-                changed = true;
-            }
-        }
-        let milestones = self.milestones.iter_mut().zip(other.milestones);
-        for (mine, theirs) in self.set.iter_mut().zip(other.set).chain(milestones) {
-            if theirs.is_some_and(|(time, _)| mine.is_none_or(|(known, _)| known < time)) {
-                *mine = theirs;
-                changed = true;
-            }
-        }
-        changed | self.products.merge(&other.products)
     }
 }
