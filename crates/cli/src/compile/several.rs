@@ -41,7 +41,7 @@ struct Job {
     output: PathBuf,
 }
 
-/// What all files share.
+/// The options and the database of all files.
 struct Batch<'a> {
     arguments: &'a Compile,
     chip: Option<Chip>,
