@@ -65,7 +65,8 @@
 //! # Running without a GPU
 //!
 //! [`run::interpret`] runs a kernel as PTX is defined, [`run::simulate`] the machine code of a cubin of any compiler;
-//! [`verify`] compares the two on launches that it makes, and [`disassemble`] shows the code:
+//! [`interpret_checked`] finds races and accesses outside of memory, [`profile`] says why a kernel is slow, [`verify`] compares
+//! text and code on launches that it makes, and [`disassemble`] shows the code:
 //!
 //! ```
 //! use oriole::run::{Argument, Launch, interpret, simulate};
@@ -86,9 +87,11 @@
 //! [`ide`] is the whole interface of the language server in plain data: hovers, completions, machine code with its map to the
 //! text, statistics of a kernel and the reasons for them.
 
+mod checked;
 mod cubin;
 mod listing;
 mod options;
+mod profiled;
 #[doc(hidden)]
 pub mod program;
 pub mod ptxas;
@@ -97,6 +100,7 @@ pub mod run;
 mod session;
 mod verification;
 
+pub use checked::{CheckFinding, CheckPlace, CheckedRun, UnknownCheck, checks, interpret_checked};
 pub use cubin::Cubin;
 pub use listing::{Listing, disassemble};
 pub use options::{OptionError, Options};
@@ -105,6 +109,7 @@ pub use oriole_diagnostics::{Code, Severity};
 /// Queries of an editor, in plain data.
 pub use oriole_ide as ide;
 pub use oriole_queries::view::Resources;
+pub use profiled::{Profile, ProfileFinding, ProfilePlace, Where, profile, profile_code};
 pub use report::{Diagnostic, Report, Style, rendered};
 pub use session::{Cancelled, Canceller, FileId, Session, Snapshot};
 pub use verification::{Verdict, Verification, verify};

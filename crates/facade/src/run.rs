@@ -156,24 +156,31 @@ pub fn parameters_of_code(cubin: &[u8], entry: &str) -> Result<Vec<Parameter>, R
 /// The errors of the text, or the reason why the launch stopped early.
 pub fn interpret(text: &str, launch: &Launch) -> Result<Run, RunError> {
     let source = source(text)?;
+    let outcome = oriole_interp::run(&source.program, &interpreted(launch));
+    result(&source, outcome)
+}
+
+/// The launch for the interpreter.
+pub(crate) fn interpreted(launch: &Launch) -> oriole_interp::Launch {
     let whole = oriole_interp::Launch::new(launch.entry.clone());
     let arguments = launch.arguments.iter().map(|argument| match argument {
         Argument::Buffer(bytes) => oriole_interp::Arg::Buffer(bytes.clone()),
         Argument::Scalar(bytes) => oriole_interp::Arg::Scalar(bytes.clone()),
         Argument::Alias(of) => oriole_interp::Arg::Alias(*of),
     });
-    let outcome = oriole_interp::run(
-        &source.program,
-        &oriole_interp::Launch {
-            grid: launch.grid,
-            block: launch.block,
-            cluster: launch.cluster,
-            shared_bytes: launch.shared_bytes,
-            args: arguments.collect(),
-            budget: launch.step_limit.unwrap_or(whole.budget),
-            ..whole
-        },
-    );
+    oriole_interp::Launch {
+        grid: launch.grid,
+        block: launch.block,
+        cluster: launch.cluster,
+        shared_bytes: launch.shared_bytes,
+        args: arguments.collect(),
+        budget: launch.step_limit.unwrap_or(whole.budget),
+        ..whole
+    }
+}
+
+/// The state that the interpreter left, or the reason why it stopped early.
+pub(crate) fn result(source: &Source<'_>, outcome: oriole_interp::Outcome) -> Result<Run, RunError> {
     let run = Run {
         buffers: outcome.buffers,
         instructions: outcome.instructions,
@@ -201,29 +208,9 @@ pub fn interpret(text: &str, launch: &Launch) -> Result<Run, RunError> {
 /// The bytes are no cubin, or the reason why the launch stopped early.
 pub fn simulate(cubin: &[u8], launch: &Launch, late: bool) -> Result<Run, RunError> {
     let cubin = read(cubin)?;
-    let arguments = launch.arguments.iter().map(|argument| match argument {
-        Argument::Buffer(bytes) => oriole_simulate::Argument::Buffer(bytes.clone()),
-        Argument::Scalar(bytes) => oriole_simulate::Argument::Value(bytes.clone()),
-        Argument::Alias(of) => oriole_simulate::Argument::Alias(*of),
-    });
-    let defaults = oriole_simulate::Options::default();
-    let outcome = oriole_simulate::run(
-        &cubin,
-        &oriole_simulate::Launch {
-            kernel: launch.entry.clone(),
-            grid: launch.grid,
-            block: launch.block,
-            cluster: launch.cluster,
-            dynamic_shared: launch.shared_bytes,
-            arguments: arguments.collect(),
-            bindings: Vec::new(),
-            options: oriole_simulate::Options {
-                step_limit: launch.step_limit.unwrap_or(defaults.step_limit),
-                late_results: late,
-                ..defaults
-            },
-        },
-    );
+    let mut simulated = simulated(launch);
+    simulated.options.late_results = late;
+    let outcome = oriole_simulate::run(&cubin, &simulated);
     // The simulator numbers buffers.
     let mut buffers = outcome.buffers.into_iter();
     let by_argument = launch.arguments.iter().map(|argument| match argument {
@@ -238,9 +225,36 @@ pub fn simulate(cubin: &[u8], launch: &Launch, late: bool) -> Result<Run, RunErr
         output: Vec::new(),
     };
     let Some(error) = outcome.error else { return Ok(run) };
+    Err(stopped(&error, launch, run))
+}
+
+/// The launch for the simulator.
+pub(crate) fn simulated(launch: &Launch) -> oriole_simulate::Launch {
+    let arguments = launch.arguments.iter().map(|argument| match argument {
+        Argument::Buffer(bytes) => oriole_simulate::Argument::Buffer(bytes.clone()),
+        Argument::Scalar(bytes) => oriole_simulate::Argument::Value(bytes.clone()),
+        Argument::Alias(of) => oriole_simulate::Argument::Alias(*of),
+    });
+    let defaults = oriole_simulate::Options::default();
+    oriole_simulate::Launch {
+        kernel: launch.entry.clone(),
+        grid: launch.grid,
+        block: launch.block,
+        cluster: launch.cluster,
+        dynamic_shared: launch.shared_bytes,
+        arguments: arguments.collect(),
+        bindings: Vec::new(),
+        options: oriole_simulate::Options {
+            step_limit: launch.step_limit.unwrap_or(defaults.step_limit),
+            ..defaults
+        },
+    }
+}
+
+/// The fault of a run in the simulator.
+pub(crate) fn stopped(error: &oriole_simulate::Error, launch: &Launch, run: Run) -> RunError {
     let thread = error.thread.map(|linear| (error.block, place(linear, launch.block)));
-    let message = error.to_string();
-    Err(RunError::Fault(Box::new(Fault { message, line: None, thread, address: None, run })))
+    RunError::Fault(Box::new(Fault { message: error.to_string(), line: None, thread, address: None, run }))
 }
 
 /// A thread of a block by its linear index.
@@ -249,8 +263,12 @@ fn place(linear: u32, [x, y, _]: [u32; 3]) -> [u32; 3] {
     [linear % x, linear / x % y, linear / x / y]
 }
 
-fn no_kernel(entry: &str) -> RunError {
-    let message = format!("there is no kernel `{entry}`");
+pub(crate) fn no_kernel(entry: &str) -> RunError {
+    failed(format!("there is no kernel `{entry}`"))
+}
+
+/// A launch that did not begin.
+pub(crate) fn failed(message: String) -> RunError {
     RunError::Fault(Box::new(Fault { message, line: None, thread: None, address: None, run: Run::default() }))
 }
 

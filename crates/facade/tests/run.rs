@@ -1,7 +1,9 @@
 //! Kernels without a GPU: the interpreter, the simulator, and the report of a launch that stops.
 
 use oriole::run::{Argument, Launch, RunError, interpret, parameters, parameters_of_code, simulate};
-use oriole::{Options, Verdict, compile, disassemble, verify};
+use oriole::{
+    Options, Verdict, Where, checks, compile, disassemble, interpret_checked, profile, profile_code, verify,
+};
 
 /// Each thread adds its number to an element.
 const ADD: &str = ".version 8.0
@@ -77,4 +79,39 @@ fn code_is_compared_with_its_text_and_shown() {
     let [only] = &listings[..] else { panic!("{listings:?}") };
     assert!(only.name == "add" && only.to_string().contains("/*0000*/ "), "{only}");
     assert!(disassemble(b"").is_err());
+}
+
+#[test]
+fn checks_find_mistakes_with_their_lines() {
+    let all = checks(["all"]).unwrap();
+    assert!(interpret_checked(ADD, &launch(4), all).unwrap().findings.is_empty());
+    let racing = ADD.replace("mul.wide.u32 %d2, %r2, 4", "mov.u64 %d2, 0");
+    let found = interpret_checked(&racing, &launch(4), all).unwrap();
+    let race = &found.findings[0];
+    assert_eq!((race.code.as_str(), race.places[0].line), ("check::race", Some(13)), "{race:?}");
+    assert!(found.run.is_ok() && !found.is_partial);
+    // A launch that stops has its findings too.
+    let outside = interpret_checked(ADD, &launch(5), checks(["bounds"]).unwrap()).unwrap();
+    assert_eq!(outside.findings[0].code.as_str(), "check::out-of-bounds");
+    assert!(matches!(outside.run, Err(RunError::Fault(_))));
+    assert!(checks(["rases"]).unwrap_err().to_string().contains("there is no check `rases`"));
+}
+
+#[test]
+fn a_profile_names_faults_and_counts_by_line() {
+    let strided = ADD.replace("mul.wide.u32 %d2, %r2, 4", "mul.wide.u32 %d2, %r2, 128");
+    let arguments = vec![Argument::Buffer(vec![0; 64 * 128]), Argument::Scalar(words([3]))];
+    let launch = Launch { block: [64, 1, 1], arguments, ..Launch::new("add") };
+    let found = profile(&strided, &Options::new(), &launch, Some(1056)).unwrap();
+    let first = &found.findings[0];
+    assert_eq!((first.kind, first.code), ("strided", "perf::strided-access"));
+    let load = found.places.iter().find(|place| place.place == Where::Line(13)).unwrap();
+    assert_eq!((load.sectors.0 / load.requests, load.sectors.1 / load.requests), (32, 4));
+    let code = profile_code(&cubin(&strided), &launch, Some(1056)).unwrap();
+    assert_eq!((code.cycles, code.findings.len()), (found.cycles, found.findings.len()));
+    assert!(matches!(code.findings[0].places[0], Where::Address(_)));
+    let wrong = profile(&ADD.replace("mad.lo", "mad.la"), &Options::new(), &launch, None);
+    assert!(matches!(wrong, Err(RunError::Text(_))));
+    let missing = profile(ADD, &Options::new(), &Launch::new("none"), None).unwrap_err();
+    assert_eq!(missing.to_string(), "there is no kernel `none`");
 }

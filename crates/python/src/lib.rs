@@ -3,6 +3,7 @@
 //! Python users get the facade and nothing else; names of arguments and exceptions are in `python/oriole`.
 //! No compiler stage and no file may enter.
 
+mod findings;
 mod machines;
 mod session;
 
@@ -186,6 +187,10 @@ fn options(
 /// The module.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::findings::{
+        PyCheckFinding, PyCheckPlace, PyProfile, PyProfileFinding, PyProfileLine, interpret_checked, profile,
+    };
     #[pymodule_export]
     use super::machines::{
         Fault, Outcome, Verification, disassemble, interpret, parameters, simulate, verify,

@@ -10,9 +10,9 @@ use pyo3::types::PyBytes;
 use crate::{Found, found};
 
 /// Blocks or threads, and their coordinates.
-type Shape = (u32, u32, u32);
+pub(crate) type Shape = (u32, u32, u32);
 
-fn shape([x, y, z]: [u32; 3]) -> Shape {
+pub(crate) fn shape([x, y, z]: [u32; 3]) -> Shape {
     (x, y, z)
 }
 
@@ -69,9 +69,9 @@ impl Outcome {
 }
 
 /// A state, or the errors of the text.
-type Ran = (Option<Outcome>, Option<Found>);
+pub(crate) type Ran = (Option<Outcome>, Option<Found>);
 
-fn ran(result: Result<run::Run, RunError>, name: &str) -> PyResult<Ran> {
+pub(crate) fn ran(result: Result<run::Run, RunError>, name: &str) -> PyResult<Ran> {
     match result {
         Ok(run) => Ok((Some(Outcome { run, fault: None }), None)),
         Err(RunError::Text(report)) => Ok((None, Some(found(&report, name)))),

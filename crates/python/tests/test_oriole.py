@@ -185,6 +185,43 @@ class Machines(unittest.TestCase):
         with self.assertRaises(ValueError):
             oriole.disassemble(b"no cubin")
 
+    def test_checks(self):
+        x, y = floats(range(64)), floats([1.0] * 64)
+        sound = oriole.run(SAXPY, "saxpy", 2.0, x, y, 64, block=64, checks=["all"])
+        self.assertEqual((sound.findings, sound.is_partial), ([], False))
+        # All threads write one word.
+        racing = KERNEL.replace("add.u32 %r2, %r1, 3", "mov.u32 %r2, %tid.x")
+        ran = oriole.run(racing, "k", floats([0.0]), block=64, checks=["races", "bounds"])
+        self.assertEqual({(found.code, found.severity) for found in ran.findings}, {("check::race", "error")})
+        place = next(found for found in ran.findings if found.line == 12).places[0]
+        self.assertEqual((place.text, place.block), ("st.global.u32 [%d2], %r2;", (0, 0, 0)))
+        with self.assertRaises(oriole.Fault) as raised:
+            oriole.run(SAXPY, "saxpy", 2.0, x, y, 65, block=65, checks=["bounds"])
+        self.assertEqual([found.code for found in raised.exception.findings], ["check::out-of-bounds"])
+        for wrong in [{"checks": ["rases"]}, {"checks": ["races"], "on": "sim"}]:
+            with self.assertRaises(ValueError, msg=str(wrong)):
+                oriole.run(SAXPY, "saxpy", 2.0, x, y, 64, block=64, **wrong)
+
+    def test_a_profile(self):
+        strided = SAXPY.replace("mul.wide.u32 %d3, %r5, 4", "mul.wide.u32 %d3, %r5, 128")
+        x, y = floats([1.0] * 32 * 256), floats([2.0] * 32 * 256)
+        found = oriole.profile(strided, "saxpy", 2.0, x, y, 256, grid=2, block=128, blocks=1056)
+        self.assertEqual(set(y), {2.0}, "a profile changes no array")
+        fault = found.findings[0]
+        self.assertEqual((fault.kind, fault.code, fault.source), ("strided", "perf::strided-access", None))
+        self.assertIn(fault.line, (23, 24, 27))
+        self.assertTrue(0.05 < fault.share <= 1 and "32 sectors" in fault.message)
+        load = next(line for line in found.lines if line.line == 23)
+        self.assertEqual((load.sectors / load.requests, load.least_sectors / load.requests), (32, 4))
+        self.assertTrue(str(found).startswith("saxpy: ") and found.cycles > 0 and found.warps[0] > 0)
+        code = oriole.profile(oriole.compile(strided), "saxpy", 2.0, x, y, 256, grid=2, block=128, blocks=1056)
+        self.assertEqual((code.findings[0].kind, code.findings[0].line), ("strided", None))
+        self.assertIsNotNone(code.findings[0].address)
+        with self.assertRaises(oriole.CompileError):
+            oriole.profile(strided.replace("fma.rn", "fma.no"), "saxpy", 2.0, x, y, 4)
+        with self.assertRaises(oriole.Fault):
+            oriole.profile(strided, "saxpy", 2.0, x, y, 512, grid=4, block=128)
+
     def test_verdicts(self):
         [found] = oriole.verify(SAXPY, entry="saxpy")
         self.assertEqual((found.verdict, found.launches, found.line), ("same", 4, None))

@@ -18,18 +18,33 @@ from __future__ import annotations
 import os
 import shutil
 import sysconfig
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Iterable, Mapping, Optional, Sequence, Union
 
 from oriole import _native
 from oriole._arguments import launched
-from oriole._native import Diagnostic, Function, Result, Verification
+from oriole._native import (
+    CheckFinding,
+    CheckPlace,
+    Diagnostic,
+    Function,
+    Profile,
+    ProfileFinding,
+    ProfileLine,
+    Result,
+    Verification,
+)
 
 __all__ = [
+    "CheckFinding",
+    "CheckPlace",
     "CompileError",
     "Diagnostic",
     "Fault",
     "Function",
+    "Profile",
+    "ProfileFinding",
+    "ProfileLine",
     "Result",
     "Run",
     "Session",
@@ -37,6 +52,7 @@ __all__ = [
     "check",
     "compile",
     "disassemble",
+    "profile",
     "program",
     "run",
     "verify",
@@ -57,11 +73,12 @@ class Fault(Exception):
     """A launch stopped early: an access outside of every array, a trap, a deadlock, a limit.
 
     `line` is the line of the PTX, `block` and `thread` are coordinates, `address` is what was accessed; each is None where it is
-    not known. The arrays have their contents at that moment.
+    not known. The arrays have their contents at that moment. `findings` are those of the checks that were asked for.
     """
 
-    def __init__(self, found: "_native.Fault") -> None:
+    def __init__(self, found: "_native.Fault", findings: Sequence[CheckFinding] = ()) -> None:
         super().__init__(found.message)
+        self.findings = list(findings)
         self.line = found.line
         self.block = found.block
         self.thread = found.thread
@@ -80,6 +97,10 @@ class Run:
     hazards: list[str]
     #: What `printf` printed, a string for each call; nothing of machine code.
     output: list[str]
+    #: What the checks found, the gravest first. Notes are costs of time; all others are mistakes.
+    findings: list[CheckFinding] = field(default_factory=list)
+    #: So much memory was accessed that not all of it was checked for races.
+    is_partial: bool = False
 
 
 def _given(max_registers: Optional[int], fmad: bool, knobs: Optional[Mapping[str, str]]) -> dict[str, str]:
@@ -142,6 +163,41 @@ def _shape(shape: Shape, what: str) -> tuple[int, int, int]:
     return x, y, z
 
 
+def _code(code: Union[str, bytes, Result]) -> tuple[Optional[str], Optional[bytes]]:
+    """A text, or a cubin."""
+    if isinstance(code, Result):
+        code = code.cubin
+    return (code, None) if isinstance(code, str) else (None, code)
+
+
+def _launch(
+    ptx: Optional[str],
+    cubin: Optional[bytes],
+    entry: str,
+    arguments: Sequence[Any],
+    grid: Shape,
+    block: Shape,
+    cluster: Optional[Shape],
+    shared_bytes: int,
+    step_limit: Optional[int],
+    name: str,
+) -> tuple[dict[str, Any], list[Any]]:
+    """What the native half takes of a launch, and the arrays to write results into."""
+    parameters, found = _native.parameters(ptx, cubin, entry, name)
+    _refuse(found)
+    given, arrays = launched(arguments, parameters)
+    launch = {
+        "entry": entry,
+        "grid": _shape(grid, "grid"),
+        "block": _shape(block, "block"),
+        "cluster": None if cluster is None else _shape(cluster, "cluster"),
+        "shared_bytes": shared_bytes,
+        "arguments": given,
+        "step_limit": step_limit,
+    }
+    return launch, arrays
+
+
 def run(
     code: Union[str, bytes, Result],
     entry: str,
@@ -155,6 +211,7 @@ def run(
     level: int = 3,
     late: bool = False,
     step_limit: Optional[int] = None,
+    checks: Iterable[str] = (),
     name: str = "<ptx>",
 ) -> Run:
     """Runs a kernel without a GPU and writes its results into the arrays that were passed.
@@ -167,31 +224,27 @@ def run(
     kernel gets the address, or a number, which is converted to the type of the parameter. The same array may be passed
     several times.
 
+    `checks` are names of checks that look for mistakes while PTX runs in the interpreter: "races", "bounds", "uninit",
+    "banks", "aligned", "divergence", or "all". What they find is in `findings` of the result, or of the Fault.
+
     Raises CompileError if the text has errors, Fault if the launch stops early, and TypeError or ValueError if an
     argument does not fit.
     """
+    checks = [checks] if isinstance(checks, str) else list(checks)
+    if checks and (on != "interp" or not isinstance(code, str)):
+        raise ValueError("checks: they are made while PTX runs in the interpreter")
     if on not in ("interp", "sim"):
         raise ValueError(f"on: {on!r} is neither 'interp' nor 'sim'")
-    if isinstance(code, Result):
-        code = code.cubin
-    ptx = code if isinstance(code, str) else None
-    cubin = None if isinstance(code, str) else code
-    parameters, found = _native.parameters(ptx, cubin, entry, name)
-    _refuse(found)
-    given, arrays = launched(arguments, parameters)
-    launch = {
-        "entry": entry,
-        "grid": _shape(grid, "grid"),
-        "block": _shape(block, "block"),
-        "cluster": None if cluster is None else _shape(cluster, "cluster"),
-        "shared_bytes": shared_bytes,
-        "arguments": given,
-        "step_limit": step_limit,
-    }
+    ptx, cubin = _code(code)
+    launch, arrays = _launch(ptx, cubin, entry, arguments, grid, block, cluster, shared_bytes, step_limit, name)
+    findings: list[CheckFinding] = []
+    is_partial = False
     if ptx is not None and on == "sim":
         cubin = compile(ptx, arch, level=level, name=name).cubin
     if cubin is not None:
         outcome, found = _native.simulate(cubin, launch, late)
+    elif checks:
+        outcome, findings, is_partial, found = _native.interpret_checked(ptx, launch, checks, name)
     else:
         outcome, found = _native.interpret(ptx, launch, name)
     _refuse(found)
@@ -199,8 +252,43 @@ def run(
     for array in arrays:
         array.take(after[array.number] if array.number < len(after) else None)
     if outcome.fault is not None:
+        raise Fault(outcome.fault, findings)
+    return Run(outcome.instructions, outcome.cycles, outcome.hazards, outcome.output, findings, is_partial)
+
+
+def profile(
+    code: Union[str, bytes, Result],
+    entry: str,
+    *arguments: Any,
+    grid: Shape = 1,
+    block: Shape = 1,
+    cluster: Optional[Shape] = None,
+    shared_bytes: int = 0,
+    blocks: Optional[int] = None,
+    arch: Optional[str] = None,
+    level: int = 3,
+    step_limit: Optional[int] = None,
+    name: str = "<ptx>",
+) -> Profile:
+    """Why is a kernel slow? Runs it in the simulator, and replays the run on a model of the GPU.
+
+    PTX is compiled for `arch` at `level`; places are then lines of the PTX. Places of a cubin are lines of its source if it has them,
+    else addresses. Arguments are those of `run`; arrays keep their contents. `blocks` is the size of the grid whose time is asked
+    for, where the launch is a small part of it.
+
+    `findings` are the faults, the most costly first; `lines` has counters of each place, the hottest first; `str()` is a report.
+    All times are those of the model.
+
+    Raises CompileError if the text has errors, Fault if the launch stops early, and TypeError or ValueError if an
+    argument does not fit.
+    """
+    ptx, cubin = _code(code)
+    launch, _ = _launch(ptx, cubin, entry, arguments, grid, block, cluster, shared_bytes, step_limit, name)
+    found, outcome, errors = _native.profile(ptx, cubin, launch, blocks, arch, level, name)
+    _refuse(errors)
+    if outcome is not None and outcome.fault is not None:
         raise Fault(outcome.fault)
-    return Run(outcome.instructions, outcome.cycles, outcome.hazards, outcome.output)
+    return found
 
 
 def disassemble(cubin: Union[bytes, Result], entry: Optional[str] = None) -> str:
