@@ -192,9 +192,8 @@ impl Command {
     /// Where diagnostics go that are for programs: they are the result of some commands.
     pub fn findings(&self) -> Stream {
         let is_result = match self {
-            Command::Check(_) | Command::Lint(_) => true,
+            Command::Check(_) | Command::Lint(_) | Command::Verify(_) => true,
             Command::Run(run) => run.check.is_some(),
-            Command::Verify(verify) => verify.check.is_some(),
             _ => false,
         };
         if is_result { Stream::Output } else { Stream::Error }

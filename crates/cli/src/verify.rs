@@ -3,6 +3,8 @@
 //! The exit status is 0 if every kernel was compared and is right, 1 if one differs, 3 if none differs and some could not
 //! be compared.
 
+mod message;
+
 use crate::arguments::{Machine, Verify};
 use crate::checks;
 use crate::code;
@@ -98,11 +100,13 @@ pub fn verify(arguments: &Verify) -> Outcome {
         if found.as_ref().is_some_and(|found| found.faults > 0) {
             outcome = Outcome::Failed;
         }
-        if messages::format() != MessageFormat::Human
-            && let Some(found) = &mut found
-        {
-            found.give(&shown);
-            found.text.clear();
+        if messages::format() != MessageFormat::Human {
+            let code = arguments.cubin.as_deref().map(input::shown);
+            message::give(&source, report, (&shown, code.as_deref()));
+            if let Some(found) = &mut found {
+                found.give(&shown);
+                found.text.clear();
+            }
         }
         show(arguments.json, &source, (report, found.as_ref()));
     }

@@ -64,6 +64,22 @@ fn wrong_code_is_found_and_its_place() {
     assert_eq!(oriole(&["run", &saved, "--on", "sim", "--cubin", &cubin]).status, Some(1));
     assert_eq!(oriole(&["verify", &ours, "--launch", &saved]).status, Some(0));
     assert_eq!(oriole(&["verify", &ours, "--launch", &saved, "--cubin", &cubin]).status, Some(1));
+    let done = oriole(&["verify", &ours, "--cubin", &cubin, "--message-format", "github"]);
+    let file = &ours;
+    let expected = expect![[r#"
+        ::error file=a.ptx,line=23,endLine=23,title=verify%3A%3Adifferent::`k` differs: argument 1, byte 0: PTX gives 0x00000001, the code 0x00000000; block 0,0,0, thread 0,0,0
+    "#]];
+    expected.assert_eq(&done.out.replace(file, "a.ptx"));
+    assert_eq!(done.status, Some(1));
+    let done = oriole(&["verify", &ours, "--cubin", &cubin, "--message-format", "sarif"]);
+    let log: Value = serde_json::from_str(&done.out).expect("a log");
+    let result = &log["runs"][0]["results"][0];
+    expect![[r#"{"level":"error","locations":[{"physicalLocation":{"artifactLocation":{"uri":"file://FOLDER/a.ptx"},"region":{"startLine":23}}}],"message":{"text":"`k` differs: argument 1, byte 0: PTX gives 0x00000001, the code 0x00000000; block 0,0,0, thread 0,0,0"},"relatedLocations":[{"id":0,"logicalLocations":[{"fullyQualifiedName":"k","kind":"function","name":"k"}],"message":{"text":"STG.E desc[UR4][R6.64], R0"},"physicalLocation":{"address":{"kind":"instruction","offsetFromParent":192,"relativeAddress":192},"artifactLocation":{"uri":"file://FOLDER/b.cubin"}}}],"ruleId":"verify::different","ruleIndex":0}"#]].assert_eq(&result.to_string().replace(folder.path().to_str().expect("a name"), "FOLDER"));
+    assert_eq!(
+        (done.status, &log["runs"][0]["tool"]["driver"]["rules"][0]["id"]),
+        (Some(1), &result["ruleId"])
+    );
+    assert!(done.err.starts_with("k: different: "), "{}", done.err);
     let done = oriole(&["verify", &ours, "--cubin", &cubin, "--json"]);
     let value: Value = serde_json::from_str(&done.out).expect("one document");
     assert_eq!(value["verdict"], "different");
@@ -114,6 +130,9 @@ fn a_kernel_of_textures_is_undecided() {
     let done = oriole(&["verify", &text(&data("kernels").join("textures.ptx"))]);
     assert_eq!(done.status, Some(3), "{}", done.out);
     assert!(done.out.contains("texture_filter: undecided: it uses a texture"), "{}", done.out);
+    let done = oriole(&["verify", &text(&data("kernels").join("textures.ptx")), "--message-format", "short"]);
+    assert_eq!(done.status, Some(3));
+    assert!(done.err.contains(": note[verify::undecided]: `"), "{}", done.err);
 }
 
 /// Approximated functions and contraction are compared within the freedom that PTX gives.

@@ -278,6 +278,11 @@ codes! {
     BankConflict = "check::bank-conflict", Check, Note,
         "Lanes of a warp want different words of the same bank of shared memory, and the access takes several passes. The result is right. Padding of rows, or a permutation of columns, often helps.";
 
+    Different = "verify::different", Check, Error,
+        "Machine code does something else than its PTX on a launch that both ran: a result in memory differs, or the code ends with a fault or depends on the speed of the hardware. One of the two compilers, or the code that was edited by hand, is wrong. `oriole verify --save` writes the launch as a record, which `oriole run` repeats on both.";
+    Undecided = "verify::undecided", Check, Note,
+        "Nothing could be compared for a kernel: no launch could be made for it, or every one ended early. The message has the reason. Give launch records with `--launch`.";
+
     Strided = "perf::strided-access", Profile, Note,
         "Lanes of a warp access global memory at a distance that is larger than their bytes, so that most bytes of each sector are moved in vain. Let `threadIdx.x` index the last dimension, or stage the data through shared memory. The time is that of a model, not a measurement.";
     Scattered = "perf::scattered-access", Profile, Note,
