@@ -27,7 +27,7 @@ pub use checking::{Check, Fmt};
 pub use compiling::{Compile, Watch, WatchLine};
 pub use installing::{Completions, InitShadow, Lsp, Man};
 pub use machine_code::{Asm, Dis, Latency, Lint};
-pub use resident::{Action, Resident};
+pub use resident::{Action, Resident, Worker};
 pub use running::{Machine, PlacesBy, Profile, Run, Time, Verify};
 pub use search::{Bisect, Reduce};
 pub use shared::{CacheArguments, Linked, Target, Tuning};
@@ -126,6 +126,18 @@ impl Arguments {
     }
 }
 
+/// The arguments of `oriole compile`, from the words after the name of the program.
+///
+/// # Errors
+/// They are none of that command: the message of the command line.
+pub fn of_compile(words: &[String]) -> Result<Compile, String> {
+    let words = std::iter::once("oriole").chain(words.iter().map(String::as_str));
+    match Arguments::<Quick>::try_parse_from(words) {
+        Ok(Arguments { command: Quick::Compile(compile), .. }) => Ok(compile),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// The commands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -173,6 +185,8 @@ pub enum Command {
     Lsp(Lsp),
     /// Start, stop or describe the resident compiler, which short-lived processes ask.
     Resident(Resident),
+    /// Compile what a build system asks for on standard input: a persistent worker of Bazel and others.
+    Worker(Worker),
     /// Create a shadow CUDA toolkit whose nvcc runs Oriole instead of ptxas; `oriole ptxas` takes ptxas's own options.
     InitShadow(InitShadow),
     /// Print shell completions.

@@ -28,9 +28,14 @@ use std::sync::Arc;
 /// Runs `oriole compile`.
 pub fn compile(arguments: &Compile) -> Outcome {
     match &arguments.inputs[..] {
-        [input] if several::is_one(input) => one(arguments, input),
+        [input] if several::is_one(input) && !has_folder(arguments) => one(arguments, input),
         _ => several::several(arguments),
     }
+}
+
+/// Whether the output is written as a folder, with `/` at its end: cubins go into it, also that of a single file.
+fn has_folder(arguments: &Compile) -> bool {
+    arguments.output.as_deref().is_some_and(|path| path.as_os_str().as_encoded_bytes().ends_with(b"/"))
 }
 
 /// Compiles one file.

@@ -38,6 +38,7 @@ mod tune;
 mod verify;
 mod view;
 mod watch;
+mod worker;
 
 use arguments::{Arguments, Command};
 use oriole_diagnostics::Code;
@@ -96,6 +97,7 @@ fn main() -> ExitCode {
         Command::Lint(arguments) => inspect::lint(arguments),
         Command::Lsp(arguments) => lsp::lsp(arguments),
         Command::Resident(arguments) => resident::resident(arguments),
+        Command::Worker(arguments) => worker::worker(arguments.jobs),
         Command::InitShadow(arguments) => ptxas::init_shadow(arguments),
         Command::Completions(arguments) => manual::completions(arguments),
         Command::Man(arguments) => manual::man(arguments),

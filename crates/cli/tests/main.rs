@@ -49,6 +49,7 @@ mod verdicts;
 mod verify;
 mod view;
 mod watch;
+mod worker;
 mod worse_controls;
 #[path = "../../fatbin/tests/writer/mod.rs"]
 mod writer;

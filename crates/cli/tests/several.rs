@@ -35,6 +35,10 @@ fn several_files_give_the_cubins_of_each_alone() {
         }
         std::fs::remove_dir_all(together.path().join("new")).unwrap();
     }
+    // With `/` at its end a folder is one for a single file, too.
+    let one = format!("{}/", text(&together.path().join("one")));
+    assert_eq!(oriole(&["compile", &text(&inputs[0]), "-o", &one]).status, Some(0));
+    assert_eq!(names(&together.path().join("one")).len(), 1);
     // Without a folder they are next to the files; a folder means all files in it.
     assert_eq!(oriole(&["compile", &text(folder.path())]).status, Some(0));
     assert_eq!(names(folder.path()).len(), 2 * inputs.len());
@@ -81,5 +85,6 @@ fn what_is_about_one_file_is_refused() {
         error: `-` is about one file, and there are several
         error: `-` is about one file, and there are several
         error: A/atomics.ptx and B/atomics.ptx would both be compiled to A/out/atomics.cubin
-    "#]].assert_eq(&all);
+    "#]]
+    .assert_eq(&all);
 }

@@ -14,7 +14,7 @@ pub struct Compile {
     /// Image of a file that holds several.
     #[command(flatten)]
     pub which: Which,
-    /// Output file; `-` is standard output [default: the input's name with `.cubin`]. Of several files: the folder for their cubins.
+    /// Output file; `-` is standard output [default: the input's name with `.cubin`]. Of several files, and with `/` at its end: the folder for cubins.
     #[arg(short, long)]
     pub output: Option<PathBuf>,
     /// Target and options.

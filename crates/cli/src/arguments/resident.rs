@@ -1,4 +1,4 @@
-//! The arguments of `oriole resident`.
+//! The arguments of the commands that stay and compile for others: `oriole resident` and `oriole worker`.
 
 use clap::{Args, ValueEnum};
 
@@ -34,4 +34,15 @@ pub struct Resident {
     /// Print one JSON document.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `oriole worker`
+#[derive(Args, Debug)]
+pub struct Worker {
+    /// Given by Bazel when it starts a worker; without it the command does the same.
+    #[arg(long = "persistent_worker")]
+    pub persistent: bool,
+    /// Number of requests that are answered at the same time [default: all processors].
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
 }
