@@ -1,6 +1,7 @@
 //! Barriers of the block, the cluster and the warp. Fences are in `memory_barrier`.
 
 use super::fence;
+use crate::LowerError;
 use crate::context::{Lower, Lowered};
 use crate::names;
 use crate::source::is_register;
@@ -138,22 +139,40 @@ fn meet_cluster(cx: &mut Lower<'_>, i: &Instruction) {
     }
 }
 
-/// Waits until the lanes of the mask arrive; if `orders`, their writes are visible afterwards.
-pub(crate) fn warp_sync(cx: &mut Lower<'_>, mask: &Operand, orders: bool) -> Lowered {
-    let mut wait = oriole_ori::Instruction::new(Op::WARPSYNC, cx.b.origin());
-    wait.memory = orders.then_some(MemoryInfo::EVERYTHING);
-    if is_integer(mask, -1) || is_integer(mask, 0xffff_ffff) {
-        if names_all_lanes(cx) {
+/// The lanes that an instruction names by its mask, which is read once however often they are waited for.
+pub(crate) struct Lanes {
+    /// The mask.
+    pub(crate) mask: Source,
+    /// The mask is the immediate of all lanes.
+    are_all: bool,
+}
+
+impl Lanes {
+    /// Reads a mask.
+    pub(crate) fn of(cx: &mut Lower<'_>, mask: &Operand) -> Result<Lanes, LowerError> {
+        let are_all = is_integer(mask, -1) || is_integer(mask, 0xffff_ffff);
+        Ok(Lanes { mask: cx.word(mask, Type::B32)?, are_all })
+    }
+
+    /// Waits until these lanes arrive; if `orders`, their writes are visible afterwards.
+    pub(crate) fn wait(&self, cx: &mut Lower<'_>, orders: bool) {
+        let mut wait = oriole_ori::Instruction::new(Op::WARPSYNC, cx.b.origin());
+        wait.memory = orders.then_some(MemoryInfo::EVERYTHING);
+        if !self.are_all {
+            let mask = cx.in_register(self.mask.clone());
+            wait.sources.push(mask);
+        } else if names_all_lanes(cx) {
             wait.mods.insert(Mod::ALL);
         } else {
             wait.sources.push(Source::literal(0xffff_ffff));
         }
-    } else {
-        let mask = cx.word(mask, Type::B32)?;
-        let mask = cx.in_register(mask);
-        wait.sources.push(mask);
+        cx.b.push(wait);
     }
-    cx.b.push(wait);
+}
+
+/// Waits until the lanes of the mask arrive; if `orders`, their writes are visible afterwards.
+pub(crate) fn warp_sync(cx: &mut Lower<'_>, mask: &Operand, orders: bool) -> Lowered {
+    Lanes::of(cx, mask)?.wait(cx, orders);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Each first waits for the lanes of its mask. A later phase drops the wait where the warp is known to be whole.
 
-use super::barrier;
+use super::barrier::{self, Lanes};
 use crate::arithmetic;
 use crate::context::{Lower, Lowered};
 use crate::source::imm;
@@ -117,16 +117,18 @@ pub(crate) fn shuffle(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
 
 /// `vote`, with and without `.sync`.
 pub(crate) fn vote(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
+    let mut lanes = None;
     if i.modifiers.has(Word::Sync) {
-        let mask = cx.operand(i, 2)?.clone();
-        barrier::warp_sync(cx, &mask, false)?;
+        let mask = Lanes::of(cx, cx.operand(i, 2)?)?;
+        mask.wait(cx, false);
+        lanes = Some(mask);
     }
     let p = cx.predicate(cx.operand(i, 1)?)?;
     let d = cx.operand(i, 0)?;
-    if i.modifiers.has(Word::Sync)
-        && let Some(mask) = own_mask(cx, cx.operand(i, 2)?)?
+    if let Some(lanes) = lanes
+        && is_own(cx, cx.operand(i, 2)?)
     {
-        return vote_of(cx, i, p, mask);
+        return vote_of(cx, i, p, &lanes);
     }
     let mode = match i.modifiers.at() {
         Some(Vote::Ballot) => {
@@ -144,17 +146,8 @@ pub(crate) fn vote(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     Ok(())
 }
 
-/// A mask in a register, which may differ from lane to lane: lanes of several masks, such as those of two tiles, then execute
+/// True if lanes may have different masks: one in a register. Lanes of several masks, such as those of two tiles, then execute
 /// an exchange at once. The machine's exchanges know only which lanes are there.
-fn own_mask(cx: &mut Lower<'_>, mask: &Operand) -> Result<Option<Source>, crate::LowerError> {
-    if !is_own(cx, mask) {
-        return Ok(None);
-    }
-    let mask = cx.word(mask, Type::B32)?;
-    Ok(Some(cx.in_register(mask)))
-}
-
-/// True if lanes may have different masks.
 fn is_own(cx: &mut Lower<'_>, mask: &Operand) -> bool {
     match mask {
         Operand::Immediate(_) => false,
@@ -172,7 +165,8 @@ fn ballot(cx: &mut Lower<'_>, p: Source, mask: &Source) -> Value {
 }
 
 /// `vote.sync` with a mask in a register, by ballots.
-fn vote_of(cx: &mut Lower<'_>, i: &Instruction, p: Source, mask: Source) -> Lowered {
+fn vote_of(cx: &mut Lower<'_>, i: &Instruction, p: Source, lanes: &Lanes) -> Lowered {
+    let mask = cx.in_register(lanes.mask.clone());
     let d = cx.operand(i, 0)?;
     let kind = i.modifiers.at();
     if kind == Some(Vote::Ballot) {
@@ -196,8 +190,7 @@ fn vote_of(cx: &mut Lower<'_>, i: &Instruction, p: Source, mask: Source) -> Lowe
         Some(Vote::Uni) => {
             let own = ballot(cx, p, &mask);
             // An exchange of its own.
-            let lanes = cx.operand(i, 2)?.clone();
-            barrier::warp_sync(cx, &lanes, false)?;
+            lanes.wait(cx, false);
             let others = ballot(cx, negated, &mask);
             let Some(d) = cx.result_predicate(d)? else { return Ok(()) };
             // One of the two is empty.
@@ -221,15 +214,16 @@ pub(crate) fn active_mask(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
 pub(crate) fn match_lanes(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     let ty = cx.ty(i, 0)?;
     let (d, p) = results(cx.operand(i, 0)?);
-    let mask = cx.operand(i, 2)?.clone();
-    barrier::warp_sync(cx, &mask, false)?;
+    let lanes = Lanes::of(cx, cx.operand(i, 2)?)?;
+    lanes.wait(cx, false);
     let a = cx.words(cx.operand(i, 1)?, ty)?;
     let a = if a.len() == 2 { cx.tuple(a) } else { cx.in_register(a[0].clone()) };
     let p = match p {
         Some(p) => cx.result_predicate(p)?,
         None => None,
     };
-    if let Some(mask) = own_mask(cx, cx.operand(i, 2)?)? {
+    if is_own(cx, cx.operand(i, 2)?) {
+        let mask = cx.in_register(lanes.mask.clone());
         let [equal, own] = [cx.b.r(), cx.b.r()];
         cx.b.op(Op::MATCH).m_if(ty.bits() == 64, Mod::U64).m(Mod::ANY).to(equal).from(a).emit();
         cx.b.and(own, equal, mask.clone());
@@ -239,8 +233,7 @@ pub(crate) fn match_lanes(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
             return Ok(());
         }
         // The lanes that are there: an exchange of its own.
-        let lanes = cx.operand(i, 2)?.clone();
-        barrier::warp_sync(cx, &lanes, false)?;
+        lanes.wait(cx, false);
         let there = ballot(cx, Source::pt(), &mask);
         let all = p.unwrap_or_else(|| cx.b.p());
         cx.b.isetp(all, Mod::EQ, true, own, there);
@@ -266,18 +259,19 @@ pub(crate) fn reduce(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     if ty.is_float() && !fixed {
         return Err(cx.unsupported_form(i));
     }
-    let mask = cx.operand(i, 2)?.clone();
-    let is_own = is_own(cx, &mask);
-    let behind = if cx.uniform && !is_own { None } else { cx.begin_region() };
-    barrier::warp_sync(cx, &mask, false)?;
+    let mask = cx.operand(i, 2)?;
+    let is_own = is_own(cx, mask);
+    let after = if cx.uniform && !is_own { None } else { cx.begin_region() };
+    let lanes = Lanes::of(cx, mask)?;
+    lanes.wait(cx, false);
     let a = cx.word(cx.operand(i, 1)?, ty)?;
     let a = cx.in_register(a);
     let operand = cx.operand(i, 0)?;
     // Where there is a choice: the one with fixed latency.
     let op = if fixed { Op::CREDUX } else { Op::REDUX };
     if !cx.uniform || is_own {
-        reduce_by_shuffles(cx, operand, a, &mask, reduction, (cx.uniform).then_some(op))?;
-        cx.end_region(behind);
+        reduce_by_shuffles(cx, operand, a, &lanes, reduction, (cx.uniform).then_some(op))?;
+        cx.end_region(after);
         return Ok(());
     }
     let whole = cx.b.temporary(File::UR);
@@ -294,23 +288,22 @@ fn reduce_by_shuffles(
     cx: &mut Lower<'_>,
     d: &Operand,
     a: Source,
-    mask: &Operand,
+    lanes: &Lanes,
     reduction: LaneReduction,
     at_once: Option<Op>,
 ) -> Lowered {
     let [left, total, live] = [cx.b.r(), cx.b.r(), cx.b.r()];
     cx.b.op(Op::VOTE).m(Mod::ANY).to(live).drop_result(File::P).from(Source::pt()).emit();
-    let lanes = cx.word(mask, Type::B32)?;
-    cx.b.and(left, live, lanes.clone());
+    cx.b.and(left, live, lanes.mask.clone());
     let done = cx.b.new_block();
     if let Some(op) = at_once {
-        let lanes = cx.in_register(lanes);
+        let mask = cx.in_register(lanes.mask.clone());
         let same = cx.b.p();
-        cx.b.isetp(same, Mod::EQ, true, live, lanes);
+        cx.b.isetp(same, Mod::EQ, true, live, mask);
         let [together, apart] = [cx.b.new_block(), cx.b.new_block()];
         cx.b.branch(Guard { value: same, negated: false }, together, apart);
         cx.open(together);
-        barrier::warp_sync(cx, mask, false)?;
+        lanes.wait(cx, false);
         let whole = cx.b.temporary(File::UR);
         cx.b.op(op).mods(&reduction.mods()).to(whole).from(a.clone()).emit();
         cx.b.mov(total, whole);
@@ -322,7 +315,7 @@ fn reduce_by_shuffles(
     cx.run_into(again);
     let [lane, other, next, bit, rest] = [cx.b.r(), cx.b.r(), cx.b.r(), cx.b.r(), cx.b.r()];
     cx.op(Op::FLO, &[Mod::U32], lane, [left.into()]);
-    barrier::warp_sync(cx, mask, false)?;
+    lanes.wait(cx, false);
     cx.b.op(Op::SHFL)
         .m(Mod::IDX)
         .drop_result(File::P)
@@ -367,15 +360,17 @@ fn join_lanes(cx: &mut Lower<'_>, reduction: LaneReduction, d: Value, a: Value, 
 /// `elect`.
 pub(crate) fn elect(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     let (d, p) = results(cx.operand(i, 0)?);
-    let mask = cx.operand(i, 1)?.clone();
-    barrier::warp_sync(cx, &mask, false)?;
+    let mask = cx.operand(i, 1)?;
+    let lanes = Lanes::of(cx, mask)?;
+    lanes.wait(cx, false);
     let p = match p {
         Some(p) => cx.result_predicate(p)?,
         None => None,
     };
     let wanted = !matches!(d, Operand::Sink);
-    if let Some(lanes) = own_mask(cx, &mask)? {
-        let there = ballot(cx, Source::pt(), &lanes);
+    if is_own(cx, mask) {
+        let own = cx.in_register(lanes.mask.clone());
+        let there = ballot(cx, Source::pt(), &own);
         // The lowest bit.
         let [negative, lowest, own] = [cx.b.r(), cx.b.r(), cx.b.r()];
         cx.b.iadd3(negative, Source::rz(), Source::value(there).negated(), Source::rz());
@@ -394,7 +389,7 @@ pub(crate) fn elect(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     cx.b.op(Op::ELECT).to(leads).drop_result(File::UR).from(Source::pt()).emit();
     if wanted {
         // The lane that was elected, through a ballot, which needs no uniform register. It is an exchange of its own.
-        barrier::warp_sync(cx, &mask, false)?;
+        lanes.wait(cx, false);
         let votes = cx.b.r();
         cx.b.op(Op::VOTE).m(Mod::ANY).to(votes).drop_result(File::P).from(leads).emit();
         let d = cx.result_word(d, Type::B32)?;
