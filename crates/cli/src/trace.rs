@@ -169,7 +169,7 @@ impl Recorder {
 
     /// Counts the time since the last change to what the thread is in.
     fn settle(&self, open: &mut Open) {
-        let now = processor_time(Of::Thread);
+        let now = cpu_time(Of::Thread);
         if let Some((row, _)) = open.stack.last() {
             let spent = now.saturating_sub(open.settled);
             let mut rows = locked(&self.rows);
@@ -225,10 +225,10 @@ impl Recorder {
             };
             let _ = writeln!(text, "{:>10.3} ms  {label}", milliseconds(*spent));
         }
-        let (noted, all) = (rows.values().sum::<Duration>(), processor_time(Of::Process));
+        let (noted, all) = (rows.values().sum::<Duration>(), cpu_time(Of::Process));
         for (spent, label) in [
             (all.saturating_sub(noted), "files, database and output"),
-            (all, "all, processor time of all threads"),
+            (all, "all, CPU time of all threads"),
             (clock, "all, by the clock"),
         ] {
             let _ = writeln!(text, "{:>10.3} ms  {label}", milliseconds(spent));
@@ -244,7 +244,7 @@ enum Of {
 }
 
 #[cfg(unix)]
-fn processor_time(of: Of) -> Duration {
+fn cpu_time(of: Of) -> Duration {
     use rustix::time::{ClockId, clock_gettime};
     let time = clock_gettime(match of {
         Of::Thread => ClockId::ThreadCPUTime,
@@ -255,7 +255,7 @@ fn processor_time(of: Of) -> Duration {
 
 /// Wall-clock time, where the system does not report CPU time.
 #[cfg(not(unix))]
-fn processor_time(_: Of) -> Duration {
+fn cpu_time(_: Of) -> Duration {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     START.get_or_init(Instant::now).elapsed()
 }
@@ -313,14 +313,14 @@ mod tests {
 
     /// Time counts for the innermost span, and time that is slept through for none.
     #[test]
-    fn times_are_processor_time_of_the_innermost_span() {
+    fn times_are_cpu_time_of_the_innermost_span() {
         let recorder = Recorder::new(Instant::now(), true);
         let (outer, inner) = (label("query", "outer"), label("stage", "inner"));
         recorder.enter(&outer);
         std::thread::sleep(Duration::from_millis(50));
         recorder.enter(&inner);
-        let start = processor_time(Of::Thread);
-        while processor_time(Of::Thread) - start < Duration::from_millis(20) {
+        let start = cpu_time(Of::Thread);
+        while cpu_time(Of::Thread) - start < Duration::from_millis(20) {
             std::hint::black_box(0);
         }
         recorder.exit(&inner);
