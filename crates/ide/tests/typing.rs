@@ -1,10 +1,10 @@
 //! Aids for typing: completion, signatures, fixes.
 
-use crate::support::{HEAD, fixture, kernel};
+use crate::support::{Fixture, HEAD, fixture, kernel};
 use expect_test::{Expect, expect};
-use oriole_ide::{CompletionKind, Edit, Range, Style, Subject};
+use oriole_ide::{Completion, CompletionKind, Edit, Range, Style, Subject};
 
-fn check_completion(fixture: crate::support::Fixture, most: usize, expected: Expect) {
+fn check_completion(fixture: Fixture, most: usize, expected: Expect) {
     let found = fixture.analysis().completions(fixture.file, fixture.at).unwrap();
     let mut out = format!("{}\n", found.len());
     for item in found.iter().take(most) {
@@ -12,6 +12,14 @@ fn check_completion(fixture: crate::support::Fixture, most: usize, expected: Exp
         out.push_str(&format!("{:?} {} {detail}\n", item.kind, item.label));
     }
     expected.assert_eq(&out);
+}
+
+/// A kernel with this statement, and the completion with this label at its cursor.
+fn offered(statement: &str, label: &str) -> (Fixture, Completion) {
+    let fixture = kernel(statement);
+    let found = fixture.analysis().completions(fixture.file, fixture.at).unwrap();
+    let item = found.into_iter().find(|item| item.label == label).expect(label);
+    (fixture, item)
 }
 
 #[test]
@@ -160,7 +168,7 @@ fn signature_help() {
     expect!["fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c `b` Multiplies and adds with one rounding. PTX 2.0, `sm_20` or later"].assert_eq(&format!("{} `{operand}` {}", first.label, first.documentation));
 }
 
-fn check_fixes(fixture: crate::support::Fixture, expected: Expect) {
+fn check_fixes(fixture: Fixture, expected: Expect) {
     let at = Range::point(fixture.at);
     let mut out = String::new();
     for fix in fixture.analysis().fixes(fixture.file, at).unwrap() {
@@ -272,11 +280,9 @@ fn labels(text: &str) -> Vec<String> {
 #[test]
 fn components_of_special_registers() {
     for typed in ["%tid.", "%tid.x", "%ti"] {
-        let fixture = kernel(&format!("    mov.u32 %r1, {typed}$0"));
-        let found = fixture.analysis().completions(fixture.file, fixture.at).unwrap();
-        let edit = &found.iter().find(|item| item.label == "%tid.x").expect("it is offered").edit;
+        let (fixture, item) = offered(&format!("    mov.u32 %r1, {typed}$0"), "%tid.x");
         assert_eq!(
-            (edit.range.start, edit.range.end),
+            (item.edit.range.start, item.edit.range.end),
             (fixture.at - typed.len() as u32, fixture.at),
             "{typed}"
         );
@@ -296,9 +302,7 @@ fn whole_words_are_replaced() {
         ("    add.u32 %r1, $0%r2, %r3;", "%r0"),
         ("    .re$0g .b32 %x;", ".reg"),
     ] {
-        let fixture = kernel(typed);
-        let found = fixture.analysis().completions(fixture.file, fixture.at).unwrap();
-        let item = found.iter().find(|item| item.label == label).expect(label);
+        let (fixture, item) = offered(typed, label);
         out.push_str(&format!(
             "{label}: {:?} in {:?}\n",
             item.edit.range.slice(&fixture.text),
@@ -328,9 +332,7 @@ fn descriptions_of_completions() {
         ("    mov.u32 %r1, %lan$0", "%laneid"),
         ("    ld$0", "ld.param"),
     ] {
-        let fixture = kernel(text);
-        let found = fixture.analysis().completions(fixture.file, fixture.at).unwrap();
-        let subject = found.iter().find(|item| item.label == label).expect(label).subject.expect(label);
+        let subject = offered(text, label).1.subject.expect(label);
         out.push_str(&format!("{}: {:?}\n", subject.key(), Subject::description(&subject.key()).unwrap()));
     }
     expect![[r#"
