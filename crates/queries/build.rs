@@ -1,5 +1,5 @@
-//! Names the build: a hash of the sources of every crate that has a say in what a function compiles to, of their tables
-//! and of the lock file. A value that another build kept is never taken for one of this build.
+//! Names the build: a hash of the sources of every crate that the code of a function depends on, of their tables and of
+//! the lock file. A value that another build kept is never taken for one of this build.
 
 use std::fs;
 use std::path::{Path, PathBuf};

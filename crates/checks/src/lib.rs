@@ -1,10 +1,11 @@
-//! Checks of a kernel while the interpreter runs it: races, accesses outside of memory, reads of what nothing has
-//! written, misaligned accesses, threads that miss a barrier or a collective instruction, conflicts of banks.
+//! Checks of a kernel while the interpreter runs it: races, accesses outside of memory, reads of bytes that
+//! nothing has written, misaligned accesses, threads that miss a barrier or a collective instruction, conflicts
+//! of banks.
 //!
-//! It is here so that a mistake that changes a result on some GPUs only, or on some days, is found on the first run and
-//! without a GPU. It observes the interpreter and changes nothing in its run; one file has one check. No semantics of an
-//! instruction may enter, no file is read or printed, and no line of a text is known: a finding names instructions by
-//! function and ordinal.
+//! It is here because such a mistake may change a result on some GPUs only, or now and then. The checks find it on the
+//! first run, without a GPU. It observes the interpreter and changes nothing in its run; one file has one check. No
+//! semantics of an instruction may enter, no file is read or printed, and no line of a text is known: a finding names
+//! instructions by function and ordinal.
 
 mod banks;
 mod clock;

@@ -1,5 +1,5 @@
-//! The check for reads of what nothing has written: bytes of shared and local memory and of memory from `malloc`, and
-//! registers.
+//! The check for reads of bytes that nothing has written: bytes of shared and local memory and of memory from
+//! `malloc`, and registers.
 //!
 //! Buffers and variables of the module have contents before a launch, so that all their bytes count as written.
 

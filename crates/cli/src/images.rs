@@ -1,5 +1,5 @@
-//! `oriole images` and `oriole extract`: the device code in a file, as a list and as files. What is in the images is not looked
-//! at, but for names and chips.
+//! `oriole images` and `oriole extract`: the device code in a file, as a list and as files. Of the images only names and chips
+//! are read.
 
 use crate::arguments::{Extract, Images};
 use crate::files::DeviceError;

@@ -1,7 +1,7 @@
 //! `oriole bisect` as its users run it: the phase and the rewrite that are found, and how it ends.
 //!
 //! No defect is planted. Contraction of a multiply and an add changes the last bit of some results by design, so a record
-//! that expects the bits of two roundings is wrong with it, in one phase and from one fused instruction on.
+//! that expects the bits of two roundings fails with it: in one phase, and from one fused instruction on.
 
 use crate::support::{data, oriole, scratch, text};
 use expect_test::expect;

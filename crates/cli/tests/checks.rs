@@ -5,7 +5,7 @@ use crate::support::{data, files, oriole, text};
 use expect_test::{Expect, expect};
 use serde_json::Value;
 
-/// The kernels of `test-data/checks`, and the codes of what is found in each.
+/// The kernels of `test-data/checks`, and the codes of the findings in each.
 const MISTAKES: &[(&str, &[&str])] = &[
     ("absent_lane", &["check::absent-lane"]),
     ("early_exit", &["check::divergence"]),

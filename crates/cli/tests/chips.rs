@@ -1,6 +1,6 @@
-//! The other chips: what programs, vectors and the project's own kernels compute there on the simulator, at both ends of
-//! the levels and in between. The texts name sm_90; their target is rewritten. What the language keeps for later chips is refused, and
-//! how many that are is counted.
+//! The other chips: what programs, vectors and the project's own kernels compute there on the simulator, at both ends of the
+//! levels and in between. The texts name sm_90; their target is rewritten. Forms that the language has for later chips only are
+//! refused, and their number is counted.
 
 use crate::conformance::answers_of;
 use crate::judge::vectors;
@@ -444,7 +444,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes of the factors, of what is added, and of the sums: halves and bytes that hold small whole numbers.
+/// The bytes of the factors, of the addend, and of the sums: halves and bytes that hold small whole numbers.
 fn tiles() -> [String; 3] {
     let (a, b) =
         (|row: i32, k: i32| (row * 7 + k * 3) % 23 - 11, |column: i32, k: i32| (column * 5 + k) % 17 - 8);
@@ -494,7 +494,7 @@ fn tiles_of_matrices_on_every_chip() {
     }
 }
 
-/// One product of a tile of halves: rows and columns of the sum; the orders of both factors, of what is added and of the
+/// One product of a tile of halves: rows and columns of the sum; the orders of both factors, of the addend and of the
 /// sum; the types of the last two.
 struct Tile<'a> {
     rows: usize,

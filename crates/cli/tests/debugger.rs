@@ -1,5 +1,5 @@
-//! Debug builds: their sections at level 0, and what their kernels record of the functions that they
-//! reach. What they compute is asked with the project's other kernels.
+//! Debug builds: their sections at level 0, and the records of their kernels about the functions
+//! that they reach. Their results are checked with the project's other kernels.
 
 use crate::oracle::{ask, tools};
 use crate::support::{compile, data, oriole, read_cubin, scratch, text};

@@ -103,8 +103,8 @@ const INSTANCES: &str = "\
 .visible .entry _ZN3foo3barIfLi4EEEvPT_(.param .u64 p) { ret; }
 ";
 
-/// Every command that takes the name of a kernel or function finds it by what it is called in its source, and lists what it may
-/// mean if that is not clear.
+/// Every command that takes the name of a kernel or function accepts its source name, and lists the candidates of an ambiguous
+/// one.
 #[test]
 fn instances_of_templates_are_found_by_their_names() {
     let folder = scratch();

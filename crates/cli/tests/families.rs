@@ -103,7 +103,8 @@ fn targets_are_compiled_for_the_architectures_that_ptxas_has() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The marks of the chip in a container: flags, whether it is for one chip alone, the mask of what it is compatible with.
+/// The marks of the chip in a container: flags, whether it is for one chip alone, the mask of chips that it is compatible
+/// with.
 fn marks(path: &Path) -> (u32, bool, u32) {
     let bytes = std::fs::read(path).expect("a cubin");
     let flags = u32::from_le_bytes(bytes[48..52].try_into().expect("four bytes"));
@@ -129,8 +130,8 @@ fn different(one: &Cubin, other: &Cubin) -> Vec<String> {
     pairs.filter(|(one, other)| one != other).map(|(one, _)| one.name.clone()).collect()
 }
 
-/// A family's container is that of its base chip but for the command line in it, and without `--arch` a module is
-/// compiled for the very family that it names.
+/// A family's container is that of its base chip but for the command line in it. Without `--arch` a module is
+/// compiled for the family that it names.
 #[test]
 fn containers_of_families_are_those_of_their_base_chips() {
     let folder = scratch();

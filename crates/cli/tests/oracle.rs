@@ -163,7 +163,7 @@ fn tensor_memory_on_their_code() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The same of what else Blackwell has.
+/// The same for the other forms of Blackwell.
 #[test]
 #[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas, nvdisasm and cuobjdump"]
 fn blackwell_on_their_code() {
@@ -173,7 +173,8 @@ fn blackwell_on_their_code() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The same of what PTX 9.1 to 9.5 added, which only a newer reference reads. Its code without optimization waits for nothing.
+/// The same for the forms that PTX 9.1 to 9.5 added, which only a newer reference reads. Its code without optimization waits
+/// for nothing.
 #[test]
 #[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
 fn newest_on_their_code() {
@@ -370,8 +371,8 @@ $L_inner:
 }
 ";
 
-/// Kernels with loops, branches over and out of them, values that edges move, an expansion of several blocks, and functions that
-/// keep registers and read what a whole function shares. No instruction is without code in either compiler.
+/// Kernels with loops, branches over and out of them, moves on edges, and an expansion of several blocks; and functions that
+/// keep registers and read values that a whole function shares. No instruction is without code in either compiler.
 pub const WALKS: &str = "\
 .version 8.0
 .target sm_75

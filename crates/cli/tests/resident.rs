@@ -1,5 +1,5 @@
 //! The resident compiler as its users meet it: the same bytes, streams and exit statuses as without it, whatever happens to it,
-//! and one of them for each user and program. Nothing is timed: tests wait for what must happen.
+//! and one of them for each user and program. Nothing is timed: tests wait for the event that must happen.
 
 use crate::support::{Finished, data, finish, finish_fed, scratch, text};
 use serde_json::Value;

@@ -23,7 +23,8 @@ pub struct Finished {
     pub took: Duration,
 }
 
-/// Runs the program under test. What it compiles to simulate it must not accuse, in the parts that do not run either.
+/// Runs the program under test. The hazard checker must accept all code that it compiles for a simulation, the parts
+/// that do not run included.
 pub fn oriole<A: AsRef<OsStr>>(arguments: &[A]) -> Finished {
     let mut command = Command::new(env!("CARGO_BIN_EXE_oriole"));
     command.args(arguments);

@@ -109,7 +109,7 @@ fn a_change_recomputes_what_depends_on_it() {
     let _: [String; 3] = watch.lines();
     assert_eq!(std::fs::metadata(&cubin).unwrap().modified().unwrap(), written);
 
-    // Back to what one kernel was first, then to what all were: both are still known, and the bytes are those of the first
+    // First one kernel gets its first text again, then all do: both are still known, and the bytes are those of the first
     // compile.
     write(&first.replace("ret;", "ret; "));
     assert!(watch.line().contains("0 functions compiled, 1 from the store"));

@@ -1,6 +1,6 @@
 //! Control words made worse, one field at a time, in code with matrix instructions and asynchronous copies. On a machine whose
 //! results come as late as the words allow, many of these programs give other bytes; the hazard checkers must have seen those
-//! coming. What computes the same all the same waited twice, or for nothing that anybody reads.
+//! coming. Where the bytes stay the same, the wait was one of two, or was for a value that nothing reads.
 
 use crate::support::{compile, data, oriole, say, scratch, text};
 use oriole_chip::Chip;

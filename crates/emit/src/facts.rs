@@ -227,7 +227,7 @@ fn spills(allocated: &Allocated, facts: &mut FunctionFacts) {
 /// The live values while a block is walked backwards, and the registers that they take.
 ///
 /// Registers are counted and not values: a value that is written under a guard counts as live before, since the register
-/// keeps what was in it, and then shares the register with the value that is really there.
+/// keeps its old value, and so two live values share the register.
 struct Walk<'a> {
     function: &'a Function,
     numbers: &'a TiSlice<Value, Option<u8>>,

@@ -118,8 +118,8 @@ pub fn is_for_debuggers(allocated: &Allocated) -> bool {
     allocated.function.calls_library
 }
 
-/// Encodes a finished function, and collects what a linker needs of it. What only its source has, the shared variables
-/// that it declares and names, is left empty.
+/// Encodes a finished function, and collects what a linker needs of it. The shared variables that its source declares
+/// and names are left empty.
 ///
 /// # Errors
 /// The first instruction without encoding.

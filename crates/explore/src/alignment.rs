@@ -1,8 +1,8 @@
 //! Which rows of two codes are next to each other on a page: rows that are equal but for register indices, and between
 //! those, rows with the same opcode.
 //!
-//! It is here because code of two compilers has few equal rows, and many of the same opcode in the same order. What counts
-//! as equal is the comparison's.
+//! It is here because code of two compilers has few equal rows, and many of the same opcode in the same order.
+//! `comparison.rs` decides which rows are equal.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_by_key};
 

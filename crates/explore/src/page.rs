@@ -2,7 +2,7 @@
 //!
 //! All HTML is written in one place, and all text of the file goes through the library's escaping or is JSON that cannot
 //! contain a tag. A page that is written holds all data and loads nothing; one that is served asks for a kernel when it is
-//! looked at. What is served, and to which reader, is not decided here.
+//! looked at. The caller decides which page is served to which reader.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -39,7 +39,8 @@ pub fn is_cubin(bytes: &[u8]) -> bool {
     header(bytes).is_some_and(|header| header.e_machine(LE).0 == CUDA_MACHINE)
 }
 
-/// The end of an ELF file: that of its tables. What the sections hold is before them in cubins.
+/// The end of an ELF file: that of its tables. In cubins the contents of sections come before the
+/// tables.
 pub fn end(bytes: &[u8]) -> Option<u64> {
     let header = header(bytes)?;
     let table = |offset: u64, count: u16, size: u16| offset.checked_add(u64::from(count) * u64::from(size));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A place of a file that is damaged. What could be read is read all the same.
+/// A place of a file that is damaged. The rest of the file is read all the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
     /// Offset in the file.
@@ -88,7 +88,7 @@ pub enum ExtractError {
         /// When unpacked.
         found: u64,
     },
-    /// It is outside of what it is packed into.
+    /// It is outside of its packed block.
     #[error("the image is outside of what it is packed into")]
     Outside,
 }

@@ -92,7 +92,7 @@ pub struct Origin {
     pub section: Option<String>,
 }
 
-/// A part of what several images were packed into together.
+/// A part of the block that several images were packed into together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Part {
     /// First byte.

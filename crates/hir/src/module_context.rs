@@ -78,7 +78,7 @@ impl std::fmt::Display for HeaderQuestion {
 
 /// Facts of the module, asked one at a time.
 pub trait ModuleContext {
-    /// The module's header, for what a message says of it.
+    /// The module's header, for messages about it.
     fn header(&self) -> Header;
     /// A question about the header.
     fn answer(&self, question: HeaderQuestion) -> bool {

@@ -1,8 +1,8 @@
 //! A body apart from the spellings of its names: each name is a number, the same for the same name.
 //!
-//! Code depends on which names are equal and not on how they are spelled, so a store of finished code asks for a body in
-//! this form, and a kernel that was renamed is the same body. It is here, next to [`Body`], because it must see every
-//! field that holds a name. What becomes of the names in finished code is not known here.
+//! Code depends on which names are equal and not on their spelling. A store of finished code takes a body in this form,
+//! so a renamed kernel is the same body. It is here, next to [`Body`], because it must see every field that holds a
+//! name. Names in finished code are not known here.
 
 use std::hash::{Hash, Hasher};
 

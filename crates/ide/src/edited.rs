@@ -1,7 +1,7 @@
 //! A text under a sequence of changes, each relative to the result of the ones before it.
 //!
-//! Only the part between the first and the last change is copied, so that the hundreds of changes of a rename in one
-//! kernel of a large file cost about as much as one change.
+//! Only the part between the first and the last change is copied. So a rename with hundreds of changes in one kernel
+//! of a large file costs about as much as one change.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -361,7 +361,7 @@ fn missing_word(spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
     }
 }
 
-/// Raises `.version` and `.target` to what the instruction needs.
+/// Raises `.version` and `.target` to those that the instruction needs.
 fn raise(db: &dyn Db, path: &Path<'_>, out: &mut Mender<'_>) {
     let Some((opcode, _, modifiers, operands)) = words(path) else {
         raise_for_chip(db, path, out);

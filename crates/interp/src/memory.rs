@@ -1,8 +1,8 @@
 //! Memory of a launch: the generic address space, the buffers of global memory, the constant segment, parameters.
 //!
-//! Each buffer and each variable of the module has a window of its own in the address space, so that an access past its
-//! end is a fault and does not hit a neighbour. Shared and local memory belong to blocks and lanes; only their windows
-//! are known here.
+//! Each buffer and each variable of the module has a window of its own in the address space. An access past its end is
+//! a fault and does not hit a neighbour. Shared and local memory belong to blocks and lanes; only their windows are
+//! known here.
 
 use crate::fault::{Fault, FaultKind};
 

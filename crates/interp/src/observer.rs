@@ -1,9 +1,8 @@
 //! The view of an observer of a run: stores to memory, and, if it follows the run, every access and each time that
 //! threads wait for each other.
 //!
-//! It is here so that a difference between two ways to run a kernel is found in the program, and so that the rules of
-//! memory and of synchronization can be checked. A run without an observer collects nothing of this. No rule may enter:
-//! these are facts of a run.
+//! It is here to find the place of a difference between two runs in the program, and to check the rules of memory and
+//! synchronization. A run without an observer collects nothing of this. No rule may enter: these are facts of a run.
 
 use crate::fault::Fault;
 use crate::step::Semantics;

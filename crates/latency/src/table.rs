@@ -8,7 +8,7 @@ use oriole_sass::{Mod, Op};
 /// Origin of a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Origin {
-    /// The minimum distance seen in ptxas output: an upper bound of what the chip needs.
+    /// The minimum distance seen in ptxas output: an upper bound of the cycles that the chip needs.
     Observed,
     /// Stated by a published table.
     Published,

@@ -4,7 +4,7 @@
 //!
 //! They are here because lanes exchange only with lanes at the same instruction. Lanes that reach an exchange at several
 //! places of a program call its routine, which is one place. A row is a routine: an operation with its modifiers. The
-//! text follows from what the operation takes and gives.
+//! text follows from the operands and the results of the operation.
 
 use oriole_chip::Chip;
 use oriole_ori::{Instruction, Opcode};

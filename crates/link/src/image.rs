@@ -73,9 +73,8 @@ pub fn kernel_image<'a>(
     Ok(image)
 }
 
-/// Lays out a section of code that a linker joins with others: one kernel or function, and the routines that it calls. What
-/// it names beyond that is left to relocations, so that nothing of the rest of the module is asked for but what its aliases
-/// mean.
+/// Lays out a section of code that a linker joins with others: one kernel or function, and the routines that it calls. All
+/// other names are left to relocations, so that of the rest of the module only the aliases are read.
 ///
 /// # Errors
 /// See [`ImageError`].

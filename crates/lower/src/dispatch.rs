@@ -1,5 +1,5 @@
 //! The table from an opcode to the function that lowers it. One arm is one fact; no operand is read and no instruction
-//! is emitted here. What depends on types is decided in the family.
+//! is emitted here. The family chooses by types.
 
 use crate::context::{Lower, Lowered};
 use crate::{arithmetic, control, copies, functions, matrix, memory, moves, tensor_memory, texture, threads};

@@ -1,7 +1,7 @@
 //! The connection to a client: messages as values, and large messages as text that is written as it is.
 //!
 //! It is here because a message as values takes tens of bytes for a number, and building, copying and freeing them takes
-//! longer than finding the answer. What the messages mean is not known here.
+//! longer than finding the answer. No message is interpreted here.
 
 use crossbeam_channel::Sender;
 use lsp_server::{Message, Notification, RequestId, Response, ResponseError};

@@ -1,8 +1,8 @@
 //! `ptx/sassMap`: machine code on display, pushed to the client when it changes.
 //!
-//! A client that requests machine code with `follow` gets each later state as the difference of the rows and the places
-//! of all rows in the text, so that views side by side move together without requests. Each state has an id, and names
-//! the one that it builds on: a client with another one requests everything again.
+//! A client that requests machine code with `follow` gets each later state: the difference of the rows, and the places
+//! of all rows in the text. So views side by side move together without requests. Each state has an id, and names the
+//! one that it builds on: a client with another one requests everything again.
 
 use serde_json::json;
 

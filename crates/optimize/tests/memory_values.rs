@@ -1,4 +1,4 @@
-//! Loads of what registers hold, and stores that nothing reads.
+//! Loads of values that registers hold, and stores that nothing reads.
 
 use expect_test::{Expect, expect};
 use oriole_optimize::passes::{dead_stores, memory_values};

@@ -2,7 +2,7 @@
 //! origin of the current PTX statement (and its guard, if any), so every instruction has an origin.
 //!
 //! Helpers cover the machine operations that lowering and expansions need most; their operand order is that of SASS
-//! text. No choice of what to emit may enter here: that belongs to the stages.
+//! text. No choice of instructions may enter here: that belongs to the stages.
 
 use crate::{
     BlockId, CallShape, Destination, File, Function, Guard, Instruction, MemoryInfo, Opcode, Origin, Pseudo,

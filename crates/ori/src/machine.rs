@@ -66,8 +66,8 @@ pub struct MachineBlock {
 pub struct MachineInstruction {
     /// The instruction; a field with a fixup holds zero.
     pub instruction: oriole_sass::Instruction,
-    /// The form that it is written in, chosen once. What later changes of the instruction must leave this right:
-    /// registers, the control word and the value of a fixup may change, kinds of operands and modifiers may not.
+    /// The form that it is written in, chosen once. Later phases may change registers, the control word and the
+    /// value of a fixup, but not the kinds of operands or the modifiers.
     pub form: FormId,
     /// The row of the pattern table that selected it; `None` for instructions made after selection or decoded.
     pub row: Option<RowId>,

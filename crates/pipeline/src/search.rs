@@ -1,8 +1,8 @@
 //! The search of level 4 for the choices of code generation with the least cost.
 //!
-//! It is here, without any code of a function, so that each judge of a cost can use it: the static one of a compile, and a model of
-//! the launch that a kernel is tuned for. It counts trials and knows no clock: what it finds is the same on every machine. What a
-//! cost means must not enter.
+//! It is here, without any code of a function, so that each judge of a cost can use it: the static one of a compile, and a model
+//! of the launch that a kernel is tuned for. It counts trials and knows no clock: what it finds is the same on every machine. The
+//! meaning of a cost must not enter.
 
 use oriole_options::{CHOICES, Choices, Scope};
 

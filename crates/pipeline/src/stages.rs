@@ -16,7 +16,8 @@ use oriole_regalloc::AllocateError;
 use oriole_schedule::{KnownBlocks, Steps, Throughput};
 use std::rc::Rc;
 
-/// Tries to schedule a function for a number of registers, each for fewer by what the allocation lacked.
+/// Tries to schedule a function for a number of registers, each time for fewer, by the number that the
+/// allocation lacked.
 const TRIES: usize = 3;
 
 /// Tries to let an SM hold one block more where no matrices are multiplied: the gain is smaller.

@@ -17,8 +17,8 @@ fn canonical(function: &Function) -> Function {
     function
 }
 
-/// The passes that change a function, in the order in which they act. What is left out at the fixed point of the general optimizations
-/// is run here, and changes nothing.
+/// The passes that change a function, in the order in which they act. Passes that are skipped at the fixed point of the general
+/// optimizations run here, and change nothing.
 fn changing_passes(name: &str, raw: Function, chip: Chip, settings: &Settings) -> Vec<u16> {
     let mut function = raw;
     let mut changing = Vec::new();

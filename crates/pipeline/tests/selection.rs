@@ -1,5 +1,5 @@
-//! Every row of selection wins somewhere, and so does every alternative of what is decided before allocation: the kernel
-//! of the repository where it does is named here. What wins nowhere is no choice, and must go.
+//! Every row of selection wins somewhere, and so does every alternative of the choices before allocation: the kernel of
+//! the repository where it does is named here. A row that wins nowhere must go.
 
 use oriole_chip::Chip;
 use oriole_isel::{Explained, patterns};

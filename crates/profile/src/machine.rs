@@ -276,7 +276,7 @@ fn divides(statement: &str) -> bool {
     operands.len() == 3 && operands[2].trim_start().starts_with('%')
 }
 
-/// Divisions of integers by what is known at run time only.
+/// Divisions of integers by divisors that are known at run time only.
 fn division(question: &Question) -> Option<Candidate> {
     let mut lines: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     let mut shared: Vec<u32> = Vec::new();

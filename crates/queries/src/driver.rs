@@ -73,7 +73,7 @@ pub fn place_of(db: &dyn Db, file: SourceFile, name: &str) -> Option<Span> {
     Some(Span::new(span.start + unit.start(db), span.len))
 }
 
-/// Whether a file has kernels. Of one that has none, every function is compiled, for the sake of what can be said about it.
+/// Whether a file has kernels. Of one that has none, every function is compiled, for the diagnostics.
 fn has_kernels(db: &dyn Db, file: SourceFile) -> bool {
     files::code_units(db, file).iter().any(|unit| unit.kind(db) == UnitKind::Entry)
 }

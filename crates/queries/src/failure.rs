@@ -170,7 +170,7 @@ pub fn guarded<T>(stage: &'static str, run: impl FnOnce() -> Result<T, Failed>) 
     }
 }
 
-/// A diagnostic at the start of a unit, for what concerns it as a whole.
+/// A diagnostic at the start of a unit, if it concerns the unit as a whole.
 pub(crate) fn at_start(code: Code, message: impl Into<oriole_diagnostics::Message>) -> Diagnostic {
     Diagnostic::new(code, Span::point(0), message)
 }

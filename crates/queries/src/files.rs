@@ -6,7 +6,7 @@
 //!
 //! A query that is volatile (`SourceFile::volatile`) is verified after each edit, as its inputs may have
 //! become less durable: that shields queries over several units. The module facts that a kernel's stages read
-//! are not volatile, or else nothing of a kernel would be known to be as it was without a look at all of it.
+//! are not volatile. Otherwise salsa would verify all stages of a kernel before it knew that nothing changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

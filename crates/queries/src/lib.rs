@@ -1,10 +1,10 @@
 //! The query graph: one tracked function for each stage or group of phases, and the entry points of drivers.
 //!
 //! The calls of a query are all that it may read. Everything is keyed by a unit, or by a unit and a
-//! configuration, and no value holds a file position, so an edit reaches what it means to and nothing else;
-//! `docs/edits.md` has the table of edits and the queries that they run, and the tests read it from there. A
-//! new read needs an answer to: which edit will now run the query again? Take the narrowest query that
-//! serves.
+//! configuration, and no value holds a file position, so an edit changes the values that depend on it and
+//! nothing else; `docs/edits.md` has the table of edits and the queries that they run, and the tests read it
+//! from there. A new read needs an answer to: which edit will now run the query again? Take the narrowest
+//! query that serves.
 //!
 //! Queries are in the order from text to container, and a file calls only files above it: [`files`],
 //! [`calls`], [`configuration`], [`checks`], [`steps`], [`searched`], [`functions`], [`images`], [`debug`],

@@ -30,7 +30,7 @@ pub fn register_budget<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Co
 }
 
 /// All that the steps of a function read in addition to its body and its chip, without the choices of a search: what a
-/// stored function is found by. It is made of what the steps are given, so that no step can read more.
+/// stored function is found by. It is made of the inputs of the steps, so that no step can read more.
 pub(crate) fn all_settings<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Settings {
     let none = Choices::NONE;
     let registers = register_settings(db, unit, config, none);

@@ -1,11 +1,11 @@
 //! Finished functions and whole files in the content store: their keys, their serialized form, the use of a
 //! hit.
 //!
-//! The key of a function is made of what the stages read and of nothing else, so that a hit and a miss hang on the same
-//! facts: its body without the spellings of names, and the options as its steps get them. The value refers to the names of
-//! the body by number, and takes those of the body that asks. The key of a file holds its text; it is asked by the driver,
-//! outside of all queries, so that no query depends on more than before. Failed compiles are never kept, nor is a file that
-//! has diagnostics.
+//! The key of a function is made of the values that the stages read and of nothing else, so that a hit and a miss depend on
+//! the same facts: its body without the spellings of names, and the options as its steps get them. The value refers to the
+//! names of the body by number, and takes those of the body that asks. The key of a file holds its text; it is asked by the
+//! driver, outside of all queries, so that no query depends on more than before. Failed compiles are never kept, nor is a
+//! file that has diagnostics.
 
 use oriole_diagnostics::{Code, Diagnostic};
 use oriole_hir::{Body, BodyNames, Unnamed};
@@ -31,7 +31,7 @@ const FILE_SCHEMA: &str = "cubin, 2";
 /// The schema of the text of a unit, whose hash is part of the key of a file.
 const UNIT_SCHEMA: &str = "unit, 1";
 
-/// The hash of the sources of all crates that have a say in what a function compiles to, and of the lock file.
+/// The hash of the sources of all crates that the code of a function depends on, and of the lock file.
 pub const BUILD: &str = env!("ORIOLE_BUILD");
 
 /// The start of a key: what everything that is compiled for a configuration depends on.

@@ -1,7 +1,7 @@
 //! Finished functions as the content store has them: a name of the PTX is its number in the body.
 //!
 //! A value is stored for one body and read for another that differs in spellings only, and takes the names of that one.
-//! What the compiler names itself keeps its name. Keys and modes are not known here.
+//! Symbols that the compiler makes keep their names. Keys and modes are not known here.
 
 use oriole_hir::BodyNames;
 use oriole_ori::SymbolKind;

@@ -184,7 +184,7 @@ pub fn followed<'db>(
     for group in ORI_GROUPS {
         let settings = Settings { lower, ..pass_settings(db, config, choices, group) };
         // Between groups numbers change, which is no phase's doing. Most phases change nothing: a comparison is cheaper
-        // than a text, so a text is made only of what differs.
+        // than a text, so a text is made only where functions differ.
         let mut last = function.clone();
         let mut before: Option<String> = None;
         let after = stage::run(db, config, group.name(), &settings, |context| {

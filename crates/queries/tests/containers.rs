@@ -43,8 +43,8 @@ fn a_dynamic_array_shows_in_every_kernel() {
     assert_eq!((shared(&cubin, "none"), shared(&cubin, "a")), (None, Some((24, 8))));
 }
 
-/// Variables whose size is a multiple of 16 bytes come first, at such places, so that words of them are loaded four at a time; nothing
-/// is lost between them. What is left to a linker is aligned as it is declared.
+/// Variables whose size is a multiple of 16 bytes come first, at such places, so that words of them are loaded four at a time;
+/// nothing is lost between them. Variables that a linker places are aligned as they are declared.
 #[test]
 fn shared_variables_of_whole_units_come_first() {
     let module = ".shared .align 4 .b8 few[12];\n.shared .align 4 .b8 many[512];\n\

@@ -40,12 +40,12 @@ fn broken_modules() {
         ".version 8.0\n.target sm_90\n.func (.para.entrym .b32 r) once(.param .b32 v) { ret; }\n.entry k { .reg .b64 d; mov.u64 d, once; ret; }",
         // A function by its first declaration, and a variable of the same name.
         ".version 8.0\n.target sm_90\n.func f(.param .b32 a);\n.global .b32 f;\n.entry k { call f; ret; }",
-        // A function in what begins as a header.
+        // A function in a unit that begins as a header.
         ".version 8\n.entry sm_90\n.address_size 64\n",
         // A function without a name, whose unit a directive of the header ends: the name after it is not its own.
         ".version 8.0\n.target sm_90\n.entry\n.address_size 64\n.global .u32 table[4];\n.entry k { .reg .b64 d; mov.u64 d, table; ret; }",
         ".version 8.0\n.target sm_90\n.global\n.section .debug_str { a: .b8 1 }\n.entry k { .reg .b64 d; mov.u64 d, a; ret; }",
-        // In what begins as a header, a variable that has no name and no state space.
+        // In a unit that begins as a header, a variable without a name and a state space.
         ".version 8.0\n.target sm_90\n.address_size k1.align 4 .u32 table[4] = {1};\n",
         // The body is closed before the unit of the function ends: what is left declares nothing.
         ".version 8.0\n.target sm_90\n.entry k { .reg .b64 d; ld.global.u32 d, {d; } .param .b32 x; .global .b32 y; ret; }",

@@ -340,7 +340,8 @@ fn every_form_is_compiled_or_refused_as_the_table_says() {
     assert_eq!(compiled + refused + elsewhere, total);
 }
 
-/// Where the fields of offsets end, on both sides of zero. Each is a multiple of what the widest access moves.
+/// Where the fields of offsets end, on both sides of zero. Each is a multiple of the bytes of the widest
+/// access.
 fn borders() -> Vec<i64> {
     let ends = (7..31).map(|bits| 1i64 << bits);
     ends.flat_map(|end| [end - 32, end, -end, -end - 32]).chain([0, 32]).collect()
@@ -376,7 +377,7 @@ fn swept(row: &Row, target: &str, writer: &Writer, instruction: &str) -> Option<
 #[test]
 fn every_address_takes_every_offset() {
     let address = |kind| matches!(kind, Kind::Address | Kind::TensorAddress);
-    // The other ways to write a form differ in what is moved.
+    // The other spellings of a form differ in the data that they move.
     let instructions = Opcode::all()
         .flat_map(rows)
         .filter(|row| row.supported && row.operands.iter().any(|operand| address(operand.kind)))

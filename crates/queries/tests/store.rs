@@ -91,7 +91,7 @@ fn a_hit_hangs_on_what_compiling_reads() {
     assert_eq!(counts(&text.replace("%r2, %r1, 9;", "%r2, %r1, 99;")), (52, 2));
     // A callee's body is the callee's alone.
     assert_eq!(counts(&text.replace("%r1, 1000;", "%r1, 1001;")), (52, 2));
-    // The registers that a kernel leaves flow down to what it calls.
+    // The limit of registers that a kernel leaves passes to its callees.
     let bounded = text.replace("k1(\n\t.param .u64 out\n)", "k1(\n\t.param .u64 out\n)\n.maxnreg 32");
     assert_eq!(counts(&bounded), (50, 4));
 }

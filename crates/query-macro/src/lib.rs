@@ -1,7 +1,7 @@
 //! `#[query]`: a function becomes a salsa query, and each execution is logged under the function's own name.
 //!
-//! It is a crate of its own because attribute macros must be. It knows the parameter names of queries and nothing of what they
-//! compute.
+//! It is a crate of its own because attribute macros must be. It knows the parameter names of queries and nothing of their
+//! results.
 
 use proc_macro::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
 

@@ -1,3 +1,4 @@
-//! Reduction of small modules to what is left of them. One program, so that it is linked once.
+//! Reduction of small modules, with the modules that are left. One program, so that it is linked
+//! once.
 
 mod reduced;

@@ -1,7 +1,7 @@
-//! The allocation checker. It walks the allocated function with, for each physical location (registers of all files,
-//! words of the spill area), the set of values that it is known to hold, joins paths by intersection, and checks
-//! every operand: its register must hold the value that the input names there, and tuples must be aligned,
-//! consecutive, and where a convention requires them.
+//! The allocation checker. It walks the allocated function with a set of values for each physical location
+//! (registers of all files, words of the spill area): those that the location is known to hold. It joins paths by
+//! intersection, and checks every operand: its register must hold the value that the input names there, and tuples
+//! must be aligned, consecutive, and where a convention requires them.
 //!
 //! Here is the walk; the folder has the contents that it computes with and the checks by kind of instruction. Rewrites
 //! after expansion have a check of their own ([`moved`]).

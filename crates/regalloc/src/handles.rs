@@ -1,8 +1,8 @@
 //! Handles of textures and surfaces, on a chip that reads them from uniform registers.
 //!
-//! A handle that is still in a general register is moved right before the instruction that reads it, in the same
-//! block, since only a subset of the warp may execute that. It is done here because later passes keep the
-//! instructions together.
+//! A handle that is still in a general register is moved right before the instruction that reads it. The move is
+//! in the same block, since only a subset of the warp may execute it. It is done here because later passes keep
+//! the instructions together.
 //!
 //! A texture without a separate sampler has zero in the register after its handle.
 

@@ -1,5 +1,5 @@
-//! The side of the server: threads that take requests, and one that looks after them: it says to clients that the server is at
-//! work, cancels the requests of clients that are gone, and ends the server when it is idle, too large, or asked to.
+//! The side of the server: threads that take requests, and one that looks after them: it reports to clients that the server is
+//! at work, cancels the requests of clients that are gone, and ends the server when it is idle, too large, or asked to.
 
 use crate::client::is_own;
 use crate::flight::{Flight, Watch};

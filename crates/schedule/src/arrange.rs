@@ -1,6 +1,7 @@
 //! Puts instructions into the order of a schedule.
 //!
-//! It is here because the schedulers before and after allocation both end with it. It knows nothing of what it moves.
+//! It is here because the schedulers before and after allocation both end with it. It does not interpret the
+//! instructions that it moves.
 
 /// Permutes a list; `order` names each index once.
 pub fn arrange<T>(list: &mut Vec<T>, order: &[u32]) {

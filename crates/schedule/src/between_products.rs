@@ -2,8 +2,8 @@
 //!
 //! The list schedulers issue an instruction per cycle, so MMAs are scheduled in runs, and so are the instructions
 //! that separate them in the program. The tensor unit is busy for some cycles with each MMA: this scheduler issues
-//! other instructions meanwhile. MMAs, arithmetic and shuffles may move across barriers of the block, so that a
-//! barrier comes right after the last load before it, and copies to shared memory after the barrier come early, too.
+//! other instructions meanwhile. MMAs, arithmetic and shuffles may move across barriers of the block. So a barrier
+//! comes right after the last load before it, and copies to shared memory after the barrier come early.
 //!
 //! Two schedules are tried for some register budgets: by the longest path, and by the order of the list schedulers,
 //! with copies as early as their barrier allows. The best one is used if it is no slower than that of the list

@@ -1,6 +1,6 @@
 //! The bottom-up list scheduler: from the last instruction to the first. In this direction a read begins a live range
-//! and a write ends it, so the effect of each choice on the registers is exact, and a chain of computations is
-//! finished before the next one is begun.
+//! and a write ends it, so the effect of each choice on the registers is exact. A chain of computations is finished
+//! before the next one begins.
 
 use crate::region::{Counts, FILES, Known, Region};
 

@@ -1,6 +1,6 @@
 //! Dummy loads before asynchronous copies.
 //!
-//! On some chips ptxas code has a few loads from shared memory, which no lane executes, before the first copy of
+//! Code of ptxas has a few loads from shared memory that no lane executes: on some chips before the first copy of
 //! every block, on others before each signal that copies are complete. The reason is not documented; the copies may
 //! rely on them, so they are added here too, at the end, where no pass moves them away.
 

@@ -125,7 +125,7 @@ impl Recent {
     /// Cycles that are missing before an instruction may use its registers, of those below `end`.
     fn missing_registers(&self, effects: &Effects, end: u16, model: &Model) -> u8 {
         let mut missing = 0;
-        // Most of what happened, happened to other registers.
+        // Most past accesses are of other registers.
         let touched = effects.touched();
         let concerns =
             |past: &&Past| past.register < end && (effects.drains || touched.contains(past.register));

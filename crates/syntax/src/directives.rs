@@ -1,6 +1,6 @@
 //! The words of directives, and the one that a misspelled word may have meant.
 //!
-//! It is here so that the diagnostic and its fix offer the same word. What follows a directive is the parser's.
+//! It is here so that the diagnostic and its fix offer the same word. The parser reads the rest of a directive.
 
 /// Directives of a module.
 const OF_MODULE: &[&str] = &[

@@ -7,7 +7,7 @@ pub struct Options {
     pub blocks: Option<u64>,
     /// No data is in L2 when the kernel begins. Otherwise all of it is, if it fits.
     pub cold: bool,
-    /// Run only the blocks that are replayed. What blocks do to each other is lost.
+    /// Run only the blocks that are replayed. The effects of blocks on each other are lost.
     pub sample: bool,
     /// Warp instructions of blocks that are replayed; no further block is taken when they are used up.
     pub room: u64,

@@ -10,7 +10,7 @@ pub enum Origin {
     Measured,
     /// Stated by the vendor or by a published measurement.
     Published,
-    /// Chosen, by chips that are like it or by what is plausible.
+    /// Chosen: like a similar chip, or a plausible value.
     Guessed,
 }
 

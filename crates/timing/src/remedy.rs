@@ -1,5 +1,5 @@
-//! Changes of what is replayed: the same run as if a fault were not there. The difference of the times is what the fault
-//! costs. They are requests to the replay; no finding and no threshold may enter.
+//! Changes of a replay: the same run as if a fault were not there. The difference of the times is what the fault costs.
+//! They are requests to the replay; no finding and no threshold may enter.
 
 use std::collections::BTreeMap;
 

@@ -159,7 +159,7 @@ impl Maker<'_> {
         false
     }
 
-    /// Cuts buffers to what was used.
+    /// Cuts buffers to the bytes that were used.
     fn cut(&self, mut launch: Launch, outcome: &Outcome) -> Launch {
         for (number, &touched) in outcome.touched.iter().enumerate() {
             if let Some(bytes) = buffer_mut(&mut launch, number) {

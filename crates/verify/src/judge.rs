@@ -99,7 +99,7 @@ struct Others {
     /// Of other orders of threads, and why one of them is none.
     orders: Vec<Image>,
     fails: Option<String>,
-    /// With other contents of what nothing has written.
+    /// With other contents of bytes that nothing has written.
     filled: Option<Image>,
     /// With other roundings.
     rounded: Vec<Image>,

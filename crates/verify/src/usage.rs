@@ -1,4 +1,5 @@
-//! How a kernel uses its parameters: which are pointers, which numbers, and the meaning of what pointers lead to.
+//! How a kernel uses its parameters: which are pointers, which numbers, and the meaning of the bytes that
+//! pointers lead to.
 
 use crate::data::Kind;
 use crate::flow::{Flow, Origin, Set, is_pointer_space, members};
@@ -14,9 +15,9 @@ pub struct Slot {
     pub origin: Origin,
     /// It is an address of global memory.
     pub pointer: bool,
-    /// Bytes of the widest element that is read of it, or of what it points to.
+    /// Bytes of the widest element that is read of it, or of its target.
     pub bytes: u32,
-    /// The meaning of it, or, of a pointer, of what it points to.
+    /// Its meaning, or that of its target if it is a pointer.
     pub kind: Kind,
     /// For a pointer, whether the memory it points to has pointers.
     pub behind: bool,

@@ -11,7 +11,7 @@ const UNCHECKED: &[&str] = &[GLOSSARY, "docs/ptx/", "docs/codes.md", "docs/ptxas
 /// The longest subject of a commit.
 const SUBJECT: usize = 72;
 
-/// Opens a comment that describes a thing instead of naming it.
+/// Opens a sentence that describes a thing instead of naming it.
 const OPENER: &str = "What ";
 
 /// The folders of a crate with code whose comments are checked.
@@ -67,14 +67,19 @@ fn sources(root: &Path) -> Vec<PathBuf> {
     sources
 }
 
-/// The denied words in the comments of a file of code, and the comments that open with "What".
+/// The denied words in the comments of a file of code, and the sentences that open with "What".
 fn in_comments(shown: &str, text: &str, denied: &[Denied]) -> Vec<String> {
     let (comments, opens) = crate::comments::of(text);
     let mut found = in_page(shown, &comments, denied);
+    // Whether the line before ends a sentence.
+    let mut ended = false;
     for (number, (line, opens)) in (1..).zip(comments.lines().zip(opens)) {
-        if opens && line.trim_start().starts_with(OPENER) {
-            found.push(format!("{shown}:{number}: `{}`: open the comment with a noun", OPENER.trim()));
+        let line = line.trim();
+        let begins = (opens || ended) && line.starts_with(OPENER);
+        if begins || line.match_indices(OPENER).any(|(at, _)| line[..at].ends_with(". ")) {
+            found.push(format!("{shown}:{number}: `{}`: open the sentence with a noun", OPENER.trim()));
         }
+        ended = line.ends_with('.');
     }
     found
 }
@@ -243,8 +248,10 @@ mod tests {
     #[test]
     fn comments_are_checked() {
         let found = |text: &str| super::in_comments("a.rs", text, &super::denied(GLOSSARY));
-        assert_eq!(found("/// What it is.\nfn f() {}"), ["a.rs:1: `What`: open the comment with a noun"]);
+        assert_eq!(found("/// What it is.\nfn f() {}"), ["a.rs:1: `What`: open the sentence with a noun"]);
         assert_eq!(found("/// A row.\n///\n/// What it is.").len(), 1);
+        assert_eq!(found("/// A row. What it is.").len(), 1);
+        assert_eq!(found("/// A row.\n/// What it is.").len(), 1);
         assert_eq!(found("    /// The products\n    /// of matrices\n    f(); // behind").len(), 2);
         assert_eq!(found("        // One.\n        //\n        // It is behind.").len(), 1);
         for text in [

@@ -98,8 +98,8 @@ fn is_switch_and(is_on: impl Fn(&str) -> bool) -> impl Fn(&str) -> bool {
     }
 }
 
-/// The first number from `low + 1` to `high` that is wrong, if `low` is right and `high` is wrong and each one after a wrong one
-/// is wrong; else one that is wrong and whose predecessor is right.
+/// The first wrong number from `low + 1` to `high`. `low` is right, `high` is wrong, and each number after a wrong one is wrong;
+/// else one that is wrong and whose predecessor is right.
 ///
 /// # Errors
 /// That of `is_wrong`.

@@ -1,7 +1,7 @@
 //! `check --fix`: the quick fixes of the editor, applied to a whole text until nothing more can be mended.
 //!
-//! A round applies all fixes that do not touch each other, and is kept only if the text has fewer mistakes after it: a fix that makes
-//! another mistake is dropped. What a fix is, `oriole-ide` knows.
+//! A round applies all fixes that do not touch each other, and is kept only if the text has fewer mistakes after it: a fix that
+//! makes another mistake is dropped. The fixes themselves are in `oriole-ide`.
 
 use oriole_diagnostics::{Diagnostic, Family, Severity};
 use oriole_ide::{AnalysisHost, Edit, Fix, Language, Range, SettingsId};

@@ -1,8 +1,8 @@
 //! Output files: there whole or not at all, where the path leads, and never in the place of an input.
 //!
-//! A file is written under a temporary name and renamed. One that holds the result already gets a new time of change and
-//! nothing else: to make a file and to drop the old one is a third of the time of a small compile. A link stays a link, and the file that it leads to is replaced. What
-//! is no plain file (a device, a FIFO) is written to and not replaced; `-` is standard output.
+//! A file is written under a temporary name and renamed. One that holds the result already gets a new time of change and nothing
+//! else: to make a file and to drop the old one is a third of the time of a small compile. A link stays a link, and the file that
+//! it leads to is replaced. A device or a FIFO is written to and not replaced; `-` is standard output.
 
 use super::FileError;
 use std::ffi::OsStr;

@@ -1,4 +1,4 @@
-//! `--fallback PTXAS`: another ptxas is run for what Oriole does not support.
+//! `--fallback PTXAS`: another ptxas compiles modules that Oriole does not support.
 
 use super::status::FAILED;
 use oriole_ptxas::{CommandLine, Log, Opt, Severity};

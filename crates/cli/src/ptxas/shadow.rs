@@ -35,7 +35,7 @@ enum ShadowError {
     File(#[from] FileError),
 }
 
-/// Makes `bin` with nvcc, its profile and our ptxas, and links to what else the toolkit has; gives the path of nvcc.
+/// Makes `bin` with nvcc, its profile and our ptxas, and links to the rest of the toolkit; gives the path of nvcc.
 ///
 /// # Errors
 /// There is no toolkit, and then nothing is made; or the folder cannot be filled.

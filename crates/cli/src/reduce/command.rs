@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const FIRST_STEP: Duration = Duration::from_micros(500);
 const LAST_STEP: Duration = Duration::from_millis(20);
 
-/// Bytes that are shown of what a command says.
+/// Bytes of a command's output that are shown.
 const MOST_SAID: u64 = 4096;
 
 /// The answer to a candidate.

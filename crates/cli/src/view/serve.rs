@@ -1,5 +1,5 @@
-//! `oriole view --serve`: the page over HTTP on this machine, which follows the file. A thread for each connection, one that looks
-//! at the file; answers are made of what is looked at.
+//! `oriole view --serve`: the page over HTTP on this machine, which follows the file. A thread for each connection, one that
+//! looks at the file; an answer has only the part that is looked at.
 //!
 //! Which requests are answered is `gate`'s; what the page is about, `subject`'s.
 

@@ -1,4 +1,4 @@
-//! The queries that ran after a change, by what they mean to a user: read from the log of executed queries.
+//! The queries that ran after a change, by their meaning to a user: read from the log of executed queries.
 //!
 //! The names of queries are known here, so that a program reports functions and kernels. The words are the program's.
 
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use oriole_inputs::Execution;
 use oriole_queries::functions::STAGES;
 
-/// The queries that ran, by what they mean to the user.
+/// The queries that ran, by their meaning to a user.
 #[derive(Debug)]
 pub struct Ran {
     /// Units whose text was parsed again.

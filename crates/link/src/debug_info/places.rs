@@ -16,7 +16,8 @@ use oriole_ptx::Type;
 /// Where a kernel or function has what debug sections name. Nothing in it depends on where a unit is in the file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CodePlaces {
-    /// Labels, in the order of the text, with the bytes from the start of the code to what they stand above.
+    /// Labels, in the order of the text, with the bytes from the start of the code to the instruction after
+    /// each.
     pub labels: Vec<(String, u64)>,
     /// Local variables with the bytes from the end of the frame, which is the address that unwinding calls the canonical one.
     pub locals: Vec<(String, i64)>,

@@ -1,6 +1,6 @@
 //! The members of an image: a kernel or function, and all that it reaches, one after the other.
 //!
-//! It decides the order of members and where each begins, and nothing of what is in them.
+//! It decides the order of members and where each begins, and knows nothing of their contents.
 
 use std::collections::{BTreeMap, BTreeSet};
 

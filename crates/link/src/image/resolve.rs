@@ -32,7 +32,7 @@ pub struct Linker<'a> {
 pub enum Resolved {
     /// It has this value.
     Value(i64),
-    /// The loader adds to what the word has.
+    /// The loader adds to the value in the word.
     Loader { kind: RelocationKind, target: SymbolRef, addend: i64 },
     /// The linker fills it, by the one of these relocations that patches just this field.
     Linker { kinds: &'static [RelocationKind], target: SymbolRef, addend: i64 },
@@ -84,8 +84,8 @@ impl Linker<'_> {
         Ok(Resolved::Value(value))
     }
 
-    /// Whether the linker completes what names a symbol. It does for all code with a section of its own. In an extensible kernel it
-    /// does for what other files may define, for global memory, and for what a launch of another kernel takes.
+    /// Whether the linker completes what names a symbol. It does for all code with a section of its own. In an extensible kernel
+    /// it does for symbols that other files may define, for global memory, and for the symbols of a launch of another kernel.
     fn leaves(&self, function: &LinkedFunction, symbol: &oriole_ori::SymbolRef) -> bool {
         let in_extensible = || match symbol.kind {
             SymbolKind::Outside | SymbolKind::Global => true,
@@ -398,7 +398,7 @@ fn half(part: AddressPart, in_table: bool) -> &'static [RelocationKind] {
     }
 }
 
-/// The relocation of one half of what a kernel is launched by.
+/// The relocation of one half of the descriptor that a kernel is launched by.
 fn descriptor_half(part: AddressPart) -> &'static [RelocationKind] {
     match part {
         AddressPart::Low => &[RelocationKind::DescriptorLo],

@@ -60,7 +60,7 @@ impl SharedLayout {
                 }
             }
         }
-        // A launch gives memory to what functions declare, whether the code names it or not.
+        // A launch gives memory to the variables of functions, whether the code names them or not.
         for (index, member) in members.iter().enumerate() {
             for (name, size, align) in member.function.shared.iter().filter(|(_, size, _)| *size > 0) {
                 let key = (Some(index), name.clone());

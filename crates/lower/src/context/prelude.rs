@@ -1,5 +1,5 @@
 //! Values that the whole function shares: each is computed once, at the start of the function, when the first statement
-//! needs it. What a single family needs once for each variable is in the family.
+//! needs it. A value that a single family needs once for each variable is in the family.
 
 use crate::context::Lower;
 use oriole_ori::{BlockId, ConstBase, File, Instruction, Origin, Source, SourceKind, Value};

@@ -1,7 +1,7 @@
 //! Memory that a thread accesses itself: loads, stores, atomic operations, cache lines, and the spaces of addresses.
 //!
 //! All families that take an address operand resolve it here ([`place_of`]) and make the operand of their instruction
-//! here ([`memory_operand`]). What an engine moves asynchronously is in `copies`; fences are in `threads`.
+//! here ([`memory_operand`]). Asynchronous copies by an engine are in `copies`, fences in `threads`.
 
 mod access;
 mod atomic_instruction;

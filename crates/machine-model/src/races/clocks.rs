@@ -64,7 +64,7 @@ pub struct Clocks {
 }
 
 impl Clocks {
-    /// At the start nothing was released, and each warp is one ahead of what others know.
+    /// At the start nothing was released, and each warp is one ahead of its clock in the others.
     pub fn new(blocks: usize, warps_of_block: usize) -> Clocks {
         let mut clocks = vec![Clock::default(); blocks * warps_of_block];
         clocks.iter_mut().enumerate().for_each(|(warp, clock)| clock.advance(warp));

@@ -300,7 +300,7 @@ pub fn low_start(function: &Function, definitions: &Definitions, value: Value) -
     (Start::Value(at), distance)
 }
 
-/// One step from the low word of an address to what a constant is added to.
+/// One step from the low word of an address to the value that a constant is added to.
 pub fn step(
     function: &Function,
     definitions: &Definitions,

@@ -1,10 +1,10 @@
 //! Phase 56, SpeculativeHoistComInsts: divisions and roots that follow each other share one branch to their slow paths.
 //!
 //! Each of them ends a block: a branch skips the call of its routine. So the fast paths of eight independent divisions run
-//! one after the other, each with all its latencies. Here the code between them goes above the first branch, as far as it
-//! does not need a result of the divisions before it, and the rest of it below the last one. The branches that are left
-//! without code between them become one branch: it skips all calls where no lane needs any. Otherwise each call has a
-//! branch of its own as before, in code that is rarely run.
+//! one after the other, each with all its latencies. Here the code between them goes above the first branch if it needs no
+//! result of the divisions before it, and else below the last one. The branches that are left without code between them
+//! become one branch: it skips all calls where no lane needs any. Otherwise each call has a branch of its own as before,
+//! in code that is rarely run.
 //!
 //! The code that moves runs in the same threads as before: only calls of routines, which read and write registers alone,
 //! are passed. So it may load from memory, as long as it stays in order with what writes there. Nothing is computed

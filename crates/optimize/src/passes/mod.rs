@@ -1,5 +1,5 @@
-//! The passes: one file each, named as the phases that run it. A pass may call another one and the rewriting of parts; nothing else
-//! may call a pass but the pipeline.
+//! The passes: one file each, named as the phases that run it, with a folder of the same name if it is large. A pass may call
+//! another one and the rewriting of parts; nothing else may call a pass but the pipeline.
 
 pub mod back_copy;
 pub mod branch_opt;

@@ -1,9 +1,9 @@
 //! Phase 18, OriLoopSimplification: a loop that is tested at its top is tested at its end instead, and once before it.
 //!
-//! The block with the test is copied in front of the loop, so an iteration has one branch less, and the loop has the
-//! form that unrolling, which follows, takes. Each thread executes the same operations in the same order as before,
-//! so anything but convergent instructions and calls may be in that block. Edges into the loop, and edges back, get
-//! one block each. The pass runs outside SSA, where a copy needs no new names.
+//! The block with the test is copied in front of the loop. An iteration then has one branch less, and the loop has
+//! the form that unrolling takes. Each thread executes the same operations in the same order as before, so anything
+//! but convergent instructions and calls may be in that block. Edges into the loop, and edges back, get one block
+//! each. The pass runs outside SSA, where a copy needs no new names.
 //!
 //! ptxas 13.0 was seen to turn loops with headers of any size. Here the size is limited, because of the code.
 

@@ -1,7 +1,7 @@
 //! Phase 22, OriLoopUnrolling: the body of a counted loop is copied, so that its iterations share tests and additions,
 //! and their loads are in flight together.
 //!
-//! A loop whose number of iterations is known disappears if all its copies together are small, and else has as many
+//! A loop whose number of iterations is known disappears if all its copies together are small. Any other has as many
 //! copies as a limit of size allows, after the iterations that are left over. Of any other small loop that counts,
 //! four copies run as long as four iterations follow; after them two copies, if two follow; the loop itself does the
 //! rest. So a counter may wrap and a limit may be anything: copies without a test between them run only where a

@@ -110,7 +110,7 @@ fn least_of_value(view: &View<'_>, value: Value, depth: u32) -> Option<f32> {
     }
 }
 
-/// The bound of what an instruction computes.
+/// The bound of an instruction's result.
 fn least_result(view: &View<'_>, made: &Instruction, depth: u32) -> Option<f32> {
     let of = |source: &Source| least(view, source, depth);
     let only = |names: &[Mod]| made.mods.iter().all(|name| names.contains(&name));

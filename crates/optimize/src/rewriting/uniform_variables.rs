@@ -1,8 +1,8 @@
 //! Part of phase 74: values with several definitions, such as a loop counter, that can be in uniform registers.
 //!
-//! Each definition must be executed by the whole warp, so that no lane keeps an older value, and must be a copy or an
-//! operation that the uniform datapath may have. Whether it has it, and whether every reader takes the value, is
-//! decided with the other candidates (`uniform_registers`); until then the values found here are assumed uniform.
+//! The whole warp must execute each definition, so that no lane keeps an older value. Each is a copy, or an operation
+//! that the uniform datapath may have. Whether it has it, and whether every reader takes the value, is decided with
+//! the other candidates (`uniform_registers`); until then the values found here are assumed uniform.
 
 use oriole_ori::{Cfg, Divergence, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value};
 use typed_index_collections::{TiSlice, TiVec, ti_vec};

@@ -49,7 +49,7 @@ pub(super) struct Scenario {
     pub share: u32,
 }
 
-/// Cycles of what is no instruction.
+/// Cycles beyond those of instructions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Costs {
     /// From the last arrival at a barrier to the next instruction.

@@ -62,7 +62,7 @@ pub struct Affinities {
     owners: OnceCell<TiVec<SlotId, Value>>,
 }
 
-/// Inputs of the affinities, and of what is known about calls.
+/// Inputs of the affinities and of the facts about calls.
 pub struct Facts<'a> {
     pub function: &'a Function,
     pub file: File,

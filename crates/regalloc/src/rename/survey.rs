@@ -21,7 +21,7 @@ pub(super) struct Summary {
     read: RegisterSet,
     /// Written.
     written: RegisterSet,
-    /// Something writes to what an access just before it reads.
+    /// An instruction writes a register that an access just before it reads.
     pub(super) waits: bool,
 }
 

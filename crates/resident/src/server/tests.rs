@@ -1,5 +1,5 @@
-//! Tests of server and client together: which requests are answered, which are refused, and when a server ends. Nothing is timed: tests wait
-//! for what must happen.
+//! Tests of server and client together: which requests are answered, which are refused, and when a server ends. Nothing is timed:
+//! tests wait for the event that must happen.
 
 use super::*;
 use crate::{AskError, Patience, ask, figures, stop};

@@ -59,7 +59,7 @@ fn a_result_needed_round_the_loop() {
     );
 }
 
-/// The branch back does not wait for what the end of the thread waits for.
+/// The branch back does not wait for the scoreboards that the end of the thread waits for.
 #[test]
 fn a_branch_before_the_end_waits_for_nothing_that_the_end_waits_for() {
     words(

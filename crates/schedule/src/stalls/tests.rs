@@ -27,7 +27,7 @@ fn distances_of_fixed_latency() {
 }
 
 /// A block that ends with a branch and a jump has two exits: stalls for the loop are complete when the branch goes
-/// back, and the loop exit waits only for what is needed there.
+/// back, and the loop exit waits only for the results that are needed there.
 #[test]
 fn a_branch_before_a_jump_waits_for_what_the_loop_reads() {
     words(

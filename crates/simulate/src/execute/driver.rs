@@ -1,5 +1,5 @@
 //! The functions that the CUDA driver provides to kernels: printing, the heap, failed assertions. They follow the
-//! calling convention of NVIDIA's compiler, and leave garbage in every register that it lets them clobber, so that a
+//! calling convention of NVIDIA's compiler. They leave garbage in every register that they may clobber, so that a
 //! caller that relies on one is found. Calls within the file are not handled here.
 
 use super::context::{Context, each_active};

@@ -82,8 +82,8 @@ fn meetings(context: &mut Context) -> (Option<Meeting>, Option<Meeting>) {
     }
 }
 
-/// The accesses of the active lanes. Those of asynchronous engines are not among them. What cannot be read is left out:
-/// executing the instruction will say why.
+/// The accesses of the active lanes. Those of asynchronous engines are not among them. Accesses whose addresses cannot
+/// be read are left out: executing the instruction reports why.
 fn accesses(context: &Context) -> Vec<Access> {
     if context.active == 0 {
         return Vec::new();

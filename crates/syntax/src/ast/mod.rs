@@ -1,10 +1,9 @@
 //! Typed access to syntax trees.
 //!
-//! Each struct wraps one node and finds its parts by kind, so an accessor gives
-//! `None` (or less) where the text is incomplete and never panics. The structs
-//! hold no data of their own and are copied freely. What a word means is not decided here, except for
-//! the few words that the grammar itself gives a place (state space, vector,
-//! linkage).
+//! Each struct wraps one node and finds its parts by kind, so an accessor gives `None` (or less)
+//! where the text is incomplete and never panics. The structs hold no data of their own and are
+//! copied freely. No word has a meaning here, except for the few that the grammar itself gives a
+//! place (state space, vector, linkage).
 
 mod declaration;
 mod item;

@@ -1,4 +1,4 @@
-//! Shapes of branches and loops that are next to each other, or that meet at one block. What is nested is in `nests`.
+//! Shapes of branches and loops that are next to each other, or that meet at one block. Nested ones are in `nests`.
 
 use super::line;
 
