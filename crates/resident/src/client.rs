@@ -94,7 +94,12 @@ pub fn stop(place: &Place, patience: Patience) -> Result<Figures, AskError> {
 
 fn about(place: &Place, kind: Kind, patience: Patience) -> Result<Figures, AskError> {
     let framed = frame::frame(place.identity, kind, &[]).ok_or(AskError::TooLong)?;
-    let bytes = exchange(place, &framed, Kind::Figures, patience)?;
+    let asked = || exchange(place, &framed, Kind::Figures, patience);
+    let bytes = match asked() {
+        // A server that ends closes the connections that it has not taken after its socket is gone: asked again, it is absent.
+        Err(AskError::Broken(_)) => asked()?,
+        answer => answer?,
+    };
     postcard::from_bytes(&bytes).map_err(|_| AskError::Stranger)
 }
 

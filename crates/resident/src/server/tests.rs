@@ -206,3 +206,20 @@ fn a_socket_without_a_server_is_absent() {
     set_permissions(folder.path().join("own"), Permissions::from_mode(0o755)).expect("a mode");
     assert!(matches!(ask(&place, b"", Patience::default()), Err(AskError::Place(_))));
 }
+
+#[test]
+fn a_server_that_ends_while_it_is_asked_is_absent() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = place(&folder);
+    place.make().expect("a folder");
+    let listener = bound(&place).expect("a socket");
+    listener.set_nonblocking(false).expect("a socket that waits");
+    let socket = place.socket().to_owned();
+    let ending = spawn(move || {
+        let client = listener.accept().expect("a client");
+        remove_file(socket).expect("a socket");
+        drop(client);
+    });
+    assert!(matches!(figures(&place, Patience::default()), Err(AskError::Absent)));
+    ending.join().expect("it does not panic");
+}
