@@ -304,11 +304,14 @@ fn an_edit_in_a_body_reads_nothing_of_other_files_again() {
     };
     uses(&files);
     let (library, end) = files.after(1, "mul.lo.s32 r, x, ");
-    let change = |text: &str| [Change { range: Some(Range::new(end, end + 1)), text: text.to_owned() }];
-    files.host.change(library, &change("3"));
-    uses(&files);
+    let mut changed = |text: &str| {
+        let change = Change { range: Some(Range::new(end, end + 1)), text: text.to_owned() };
+        files.host.change(library, &[change]);
+        uses(&files);
+        ran(&files.host)
+    };
     check(
-        ran(&files.host),
+        changed("3"),
         expect![[r#"
             mentions function square
             function_tree function square
@@ -316,10 +319,8 @@ fn an_edit_in_a_body_reads_nothing_of_other_files_again() {
         "#]],
     );
     // Its index changes, and that of no other file, when a unit mentions one more name of the module.
-    files.host.change(library, &change("table"));
-    uses(&files);
     check(
-        ran(&files.host),
+        changed("table"),
         expect![[r#"
             mentions function square
             shared_names 
