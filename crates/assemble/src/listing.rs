@@ -30,7 +30,7 @@ pub struct FunctionText {
     pub exits: Vec<bool>,
 }
 
-/// Why a line is no part of a listing.
+/// Why a line is not a part of a listing.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{line}: {text}")]
 pub struct TextError {

@@ -1,4 +1,4 @@
-//! Listings to words: labels, lines that move, and what is no listing.
+//! Listings to words: labels, lines that move, and what is not a listing.
 
 use expect_test::{Expect, expect};
 use oriole_assemble::{FunctionText, Labels, assemble};

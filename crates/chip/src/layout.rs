@@ -83,8 +83,8 @@ pub struct ConstantBank {
     /// Blocks of a cluster, all dimensions multiplied.
     pub cluster_size: Option<u32>,
     /// Some words have several copies: a special register with the cluster size says how many times these bytes are
-    /// subtracted from their offset. They are those of a cluster, the first part of the environment, the end of the
-    /// reserved shared memory, and the sizes of dynamic and of aggregate shared memory.
+    /// subtracted from their offset. These are the words of a cluster, the first part of the environment, the end
+    /// of the reserved shared memory, and both sizes of shared memory, dynamic and aggregate.
     pub cluster_stride: Option<u32>,
 }
 

@@ -104,7 +104,7 @@ fn tokens(text: &str) -> impl Iterator<Item = String> + '_ {
             .into_iter()
             .zip(ends)
             .filter(|(token, _)| !matches!(token.kind, SyntaxKind::WHITESPACE | SyntaxKind::END));
-        // A comment of a line extends to its end, of which a carriage return is no part.
+        // A comment of a line extends to its end, of which a carriage return is not a part.
         let word = |(token, end): (oriole_syntax::Token, u32)| {
             text[token.start as usize..end as usize].trim_end_matches('\r').to_owned()
         };

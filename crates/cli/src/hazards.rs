@@ -57,7 +57,7 @@ pub fn message(file: &str, hazard: &Hazard, image: Option<usize>) -> Message {
     message
 }
 
-/// Where a name stands in a text for the first time and is no part of another one.
+/// Where a name stands in a text for the first time and is not a part of another one.
 fn word(text: &str, name: &str) -> Option<usize> {
     let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_$%".contains(byte);
     let bytes = text.as_bytes();

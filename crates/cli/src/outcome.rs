@@ -56,7 +56,7 @@ pub fn misused(message: impl Display) -> Outcome {
 /// Whether something could not be printed; the command fails then, however it ends otherwise.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Prints to standard output; a reader that went away is no failure.
+/// Prints to standard output; a reader that went away is not a failure.
 pub fn print(text: &str) -> Outcome {
     let mut out = std::io::stdout().lock();
     printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))

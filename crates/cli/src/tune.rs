@@ -1,7 +1,7 @@
 //! `oriole compile -O4 --tune-for LAUNCHES`: the choices of code generation for each kernel that launch records launch, judged by
 //! the model of its time.
 //!
-//! It is here, and not in a query, because a launch is no part of a program: the choices that are found become options of the
+//! It is here, and not in a query, because a launch is not a part of a program: the choices that are found become options of the
 //! compile that follows. A code whose launch fails is refused.
 
 use crate::arguments::Compile;

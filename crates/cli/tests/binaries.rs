@@ -163,7 +163,7 @@ fn several_images_need_a_choice() {
     let kernel = text(&data("kernels").join("reduce.ptx"));
     wrong(1, "[file::no-device-code]", &["dis", &kernel]);
     wrong(1, "[file::no-device-code]", &["check", &text(&made.path("sm_80.cubin"))]);
-    // The same chip twice is no question for commands that take all.
+    // The same chip twice is not a question for commands that take all.
     let twice = [fatbin(&[Entry::cubin(90, &made.cubins[1])]), fatbin(&[Entry::cubin(90, &made.cubins[1])])];
     let twice = made.write("twice.so", &elf(3, &[(".nv_fatbin", &twice.concat())]));
     assert_eq!(right(&["dis", &twice]).matches("// reduce_tree_i32 ").count(), 2);

@@ -32,8 +32,8 @@ const VECTORS_REFUSED: [(&str, usize); 13] = [
     ("sm_120", 0),
     ("sm_121", 0),
 ];
-/// Kernels whose products of 8-bit numbers the record knows as sm_90 makes them, out of halves, and the chips that make
-/// them otherwise (sm_89 has none of these kernels).
+/// Kernels whose records have products of 8-bit values as sm_90 computes them, in halves; and the chips that compute
+/// them whole. sm_89 has none of these kernels.
 const OF_HALVES: [&str; 2] = ["mma_rounding", "sparse_rounding"];
 const WHOLE_PRODUCTS: [&str; 2] = ["sm_120", "sm_121"];
 const LEVELS: [&str; 3] = ["-O0", "-O3", "-O4"];

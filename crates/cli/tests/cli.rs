@@ -675,7 +675,7 @@ fn phases_that_are_not_there_are_refused() {
     assert!(dot.status == Some(0) && dot.out.contains("digraph"), "{}{}", dot.out, dot.err);
 }
 
-/// A reader that goes away is no failure, and nothing is said of it.
+/// A reader that goes away is not a failure, and nothing is said of it.
 #[cfg(unix)]
 #[test]
 fn a_closed_pipe_is_no_failure() {

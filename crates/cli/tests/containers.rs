@@ -72,8 +72,8 @@ fn end_of_the_system(cubin: &Cubin) -> Option<(u64, u64)> {
 const ENDS: [(&str, &str); 3] =
     [("-O3", "-O3"), ("--compile-only", "-c"), ("--extensible-whole-program", "-ewp")];
 
-/// Where the source names shared memory, the end of the system's part is recorded, and the relocations that an address in the code was one
-/// of have left their section.
+/// Where the source names shared memory, the end of the system's part is recorded. The relocation of an address in the code is
+/// then no longer in its section.
 #[test]
 fn the_end_of_the_systems_shared_memory_is_told() {
     let folder = scratch();

@@ -4,10 +4,9 @@
 use crate::support::{data, oriole, scratch, text};
 use serde_json::Value;
 
-/// Runs a kernel of the repository with changed text in the interpreter and the simulator, and says how it went in the simulator: what is wrong
-/// with the run, and else that it is right. Where one machine finds a rule broken the other one does too; they run warps in
-/// orders of their own, so that it may be the other side of the race, or that a thread runs so far ahead that a phase is
-/// missed.
+/// Runs a kernel of the repository with changed text in the interpreter and the simulator, and returns the outcome in the
+/// simulator: the error, or that the run is right. If one of the two finds a broken rule, so does the other. They run warps in
+/// different orders, so the other may report the other side of the race, or a missed phase of a thread that is too far ahead.
 fn run(name: &str, change: impl Fn(String) -> String) -> String {
     let [simulated, interpreted] = ["sim", "interp"].map(|machine| run_on(machine, name, &change));
     let breaks = |told: &str| RULES.iter().any(|rule| told.contains(rule));

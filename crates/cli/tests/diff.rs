@@ -145,7 +145,7 @@ fn instances_of_templates_are_found_by_their_names() {
             "{command:?}: {err}"
         );
     }
-    // A name that one side lacks is no error; a name that both lack is one, whatever other names are given.
+    // A name that one side lacks is not an error; a name that both lack is one, whatever other names are given.
     let other = text(&folder.path().join("other.ptx"));
     let fewer = INSTANCES.lines().filter(|line| !line.contains("scaleIf")).collect::<Vec<_>>().join("\n");
     std::fs::write(&other, fewer).expect("a temporary file");

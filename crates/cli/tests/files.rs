@@ -1,4 +1,4 @@
-//! Files as the program meets them: what is no plain file, links, permissions, an input in the place of the output, standard
+//! Files as the program meets them: what is not a plain file, links, permissions, an input in the place of the output, standard
 //! streams, and inputs without an end.
 
 use crate::support::{data, finish, finish_fed, names, oriole, scratch, text};

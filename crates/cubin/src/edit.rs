@@ -34,7 +34,7 @@ pub enum EditError {
     /// There is no such section with code.
     #[error("section {0} holds no code")]
     NoCode(usize),
-    /// The length of the code is no multiple of the alignment of its section.
+    /// The length of the code is not a multiple of the alignment of its section.
     #[error("{0} bytes of code do not fit the alignment of the section")]
     Length(usize),
     /// A relocation of an instruction that is gone.

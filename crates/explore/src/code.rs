@@ -110,7 +110,7 @@ pub enum CodeError {
 /// Why a word cannot be shown.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum WordError {
-    /// It is no instruction.
+    /// It is not an instruction.
     #[error(transparent)]
     Decode(#[from] DecodeError),
     /// The chip has no such form.
@@ -122,7 +122,7 @@ impl Code {
     /// Decodes a cubin.
     ///
     /// # Errors
-    /// The bytes are no cubin, are for a chip whose code cannot be read, or hold a word that is no instruction.
+    /// The bytes are no cubin, are for a chip whose code cannot be read, or hold a word that is not an instruction.
     pub fn read(bytes: &[u8]) -> Result<Code, CodeError> {
         let cubin = oriole_cubin::read(bytes).map_err(CubinError::from)?;
         let chip = chip_of(&cubin)?;
@@ -171,7 +171,7 @@ fn decoded(chip: Chip, kernel: &Kernel) -> Result<(Vec<Instruction>, MachineFunc
 /// The figures of a kernel or function, and how many instructions access local memory.
 ///
 /// # Errors
-/// A word is no instruction.
+/// A word is not an instruction.
 pub fn figures(chip: Chip, kernel: &Kernel) -> Result<(Statistics, usize), CodeError> {
     let (code, function) =
         decoded(chip, kernel).map_err(|reason| CodeError::Kernel { name: kernel.name.clone(), reason })?;

@@ -25,7 +25,7 @@ impl fmt::Display for Listing {
     }
 }
 
-/// Disassembles a cubin, of this compiler or of another. A word that is no known instruction is shown as a number.
+/// Disassembles a cubin, of this compiler or of another. A word that is not a known instruction is shown as a number.
 ///
 /// # Errors
 /// The bytes are no cubin, or one for a chip whose code cannot be read.

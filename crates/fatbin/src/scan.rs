@@ -72,7 +72,7 @@ pub struct Contents {
 /// Finds the device code of a file.
 ///
 /// # Errors
-/// The file cannot be read. Damage is no error: it is among the contents.
+/// The file cannot be read. Damage is not an error: it is among the contents.
 pub fn scan(source: &dyn Source) -> io::Result<Contents> {
     let mut window = Window::new(source);
     let mut found = Found::default();
@@ -253,7 +253,7 @@ fn image_at(
     let Some((header, stated)) = entries::fatbin_size(bytes) else { return Ok(None) };
     let there = (end - at).saturating_sub(header);
     if stated > there {
-        // Anywhere else it is no fatbin, but bytes that look like the start of one.
+        // Anywhere else it is not a fatbin, but bytes that look like the start of one.
         if gaps == Gaps::Allowed || header > end - at {
             return Ok(None);
         }

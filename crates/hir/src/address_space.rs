@@ -3,7 +3,7 @@
 //!
 //! The mistake is in the program and shows at run time only. A register counts as an address of a space if every
 //! instruction that writes it makes it one, in any order; unclear cases are ignored, so that a diagnostic is never
-//! wrong. Global and generic addresses of the same byte are equal, so mixing those is no mistake.
+//! wrong. Global and generic addresses of the same byte are equal, so mixing those is not a mistake.
 
 use crate::body::table_of;
 use la_arena::ArenaMap;

@@ -64,7 +64,7 @@ pub fn annotate(bytes: &[u8]) -> Result<Annotated, CubinError> {
         annotated.lines.push(line);
     };
     line(&format!("// cubin for {chip}"), AnnotatedLine::default());
-    // The file is no input of the database: it names its chip itself, whatever chips are compiled for.
+    // The file is not an input of the database: it names its chip itself, whatever chips are compiled for.
     let model = Model::of(chip);
     for kernel in cubin.codes() {
         let stack = kernel.stack_size.map_or_else(|| "unknown".to_owned(), |bytes| bytes.to_string());

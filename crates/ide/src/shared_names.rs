@@ -2,7 +2,7 @@
 //!
 //! A query across files reads one index for each file, which holds no place and changes only if a name comes, goes or
 //! changes its linkage: an edit inside of a body reads nothing of other files again. Places are read from the units that
-//! mention the name, and only from those. Which file belongs to which program is no fact of PTX; the rule is here: a file
+//! mention the name, and only from those. Which file belongs to which program is not a fact of PTX; the rule is here: a file
 //! that defines a name is not linked with another one that defines it too.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -15,7 +15,7 @@ use crate::unit::{UnitInput, UnitText};
 /// change without changing the identity. So typing inside a kernel, moving it, or moving everything above it keeps the
 /// unit and its results; renaming makes another one.
 ///
-/// Readers: only the query that parses the unit reads the text; only rendering, which is no query, reads the place.
+/// Readers: only the query that parses the unit reads the text; only rendering, which is not a query, reads the place.
 #[salsa::tracked(debug)]
 pub struct FunctionUnit<'db> {
     /// The file that it belongs to.

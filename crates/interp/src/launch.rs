@@ -38,8 +38,8 @@ pub struct Choices {
     pub order: u8,
     /// The contents of registers, and of shared and local memory, before anything writes them; quotients by zero.
     pub fill: u8,
-    /// Moves the results of approximated functions within their error, and those of products that an addition may be
-    /// contracted with to a neighbour, and changes the bits of f64 results that are NaN; 0 takes the nearest value.
+    /// Moves the results of approximated functions within their error, moves products that may be contracted with an
+    /// addition to a neighbour, and changes the bits of f64 results that are NaN. 0 takes the nearest value.
     pub rounding: u64,
 }
 

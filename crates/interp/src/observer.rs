@@ -272,7 +272,7 @@ pub enum Event<'a> {
         over: bool,
         /// The instruction.
         pc: u32,
-        /// The instruction is no arrival: a copy of the thread completes bytes.
+        /// The instruction is not an arrival: a copy of the thread completes bytes.
         copies: bool,
     },
     /// A thread has found a phase of an mbarrier complete.

@@ -9,19 +9,19 @@
 //!
 //! The f32 quotient takes one step less. With p bits and b in [1, 2), a/b is at least 1/B ulps away from twice the
 //! midpoint of two floats, where B is b as an integer; so `q + r*y` rounds correctly if |1 - b*y| < 1/B. A y within
-//! half an ulp and 2^-22 of one is that accurate unless b is one of the last few below 2, which are left to the slow
+//! half an ulp plus 2^-22 ulp is that accurate, unless b is one of the last few values below 2. These take the slow
 //! path.
 //!
-//! It is fast because it ignores exponents: where an operand, the result or a residual is too close to the limits of
-//! the format, a check sends the lane to the slow path, which is a [routine](crate::routine).
+//! It is fast because it ignores exponents. Where an operand, the result or a residual is too close to the limits of
+//! the format, a check sends the lane to the slow path, a [routine](crate::routine).
 //!
 //! **The slow path of f32** is the same sequence on significands in [1, 2), with integers for the exponents, and no f64
-//! instruction, which many chips execute slowly. y takes two steps, so it is 1/b to nearest, but for the significand of
-//! all ones, where the last bit is set after the steps, which may end in a tie. So the quotient q is right for each divisor. A normal
-//! result is q with another exponent. For a subnormal one the truncated quotient `q + r*y`, rounded to zero, with a
-//! sticky bit that says whether its residual r is not zero, is shifted to its place and rounded once, by integers.
-//! Directed modes take the truncated quotient, and one unit more where the mode leads away from zero and r is not zero.
-//! Zero, infinity and NaN leave at once. That of f64 is the same in f64 arithmetic, with the mode as an argument.
+//! instruction, which many chips execute slowly. y takes two steps, so it is 1/b to nearest. The exception is the significand of
+//! all ones: the steps may end in a tie, and the last bit is set after them. So the quotient q is right for each divisor. A
+//! normal result is q with another exponent. For a subnormal one the truncated quotient `q + r*y`, rounded to zero, with a sticky
+//! bit that says whether its residual r is not zero, is shifted to its place and rounded once, by integers. Directed modes take
+//! the truncated quotient, and one unit more where the mode leads away from zero and r is not zero. Zero, infinity and NaN leave
+//! at once. That of f64 is the same in f64 arithmetic, with the mode as an argument.
 
 use crate::emit::{Emit, Pair};
 use oriole_ori::{File, Source, SourceKind, Value};

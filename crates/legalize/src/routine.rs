@@ -1,13 +1,13 @@
 //! Compiler routines: the slow paths of divisions and square roots, functions in Ori text, one file each.
 //!
-//! They are here so that a kernel contains a slow path once, whatever the number of operations that may need it. The
-//! text states the whole convention: arguments and results are in the same registers as those of a function, unless a
-//! return puts a result elsewhere, next to the arguments, so that a fast path can leave its own result there while they
-//! are still in use; the first line of the code lists the clobbers; everything else is preserved, but for one convergence barrier. Any subset
-//! of a warp may call a routine, and those lanes leave it together: each path of the text ends with a return of its
-//! own, and a called routine goes on from all of them to one block that returns. There are no loops and no joins before
-//! that, so that the text is in SSA and can also be inlined. The routines of an exchange ([`crate::exchange_routine`])
-//! are always called: lanes that call them from several places exchange with one another.
+//! They are here so that a kernel contains a slow path once, whatever the number of operations that may need it. The text states
+//! the whole convention. Arguments and results are in the same registers as those of a function, unless a return puts a result
+//! next to the arguments: a fast path can then leave its own result there while they are still in use. The first line of the code
+//! lists the clobbers. Everything else is preserved, but for one convergence barrier. Any subset of a warp may call a routine,
+//! and those lanes leave it together: each path of the text ends with a return of its own, and a called routine goes on from all
+//! of them to one block that returns. There are no loops and no joins before that, so that the text is in SSA and can also be
+//! inlined. The routines of an exchange ([`crate::exchange_routine`]) are always called: lanes that call them from several places
+//! exchange with one another.
 
 use crate::emit::Emit;
 use crate::exchange_routine::Exchange;

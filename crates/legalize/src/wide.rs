@@ -25,7 +25,7 @@ impl Emit<'_, '_> {
         if a.negate {
             std::mem::swap(&mut a, &mut b);
         }
-        // An operand that is no general register goes second, if it is not there already.
+        // An operand that is not a general register goes second, if it is not there already.
         let general = |e: &Self, s: &Source| {
             let mut general = true;
             s.for_each_value(|v| general &= e.b.function().file(v) == File::R);
@@ -40,7 +40,7 @@ impl Emit<'_, '_> {
             (true, true) => source.negated(),
             (true, false) => source.inverted(),
         };
-        // Only the second slot takes an operand that is no register; a negated immediate would change the carry.
+        // Only the second slot takes an operand that is not a register; a negated immediate would change the carry.
         let immediate = |s: &Source| matches!(s.kind, oriole_ori::SourceKind::Imm(_));
         let second = |e: &mut Self, s: Source| if b.negate && immediate(&s) { e.in_register(s) } else { s };
         let (a_low, a_high) = (self.in_register(a_low), self.in_register(a_high));

@@ -33,7 +33,7 @@ impl From<lsp_server::Connection> for Outgoing {
 }
 
 impl Outgoing {
-    /// Sends a message. A client that is gone is no error: the reader of its messages notices.
+    /// Sends a message. A client that is gone is not an error: the reader of its messages notices.
     pub fn send(&self, message: Message) {
         let _ = self.messages.send(message);
     }

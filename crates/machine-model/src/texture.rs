@@ -112,7 +112,7 @@ pub struct Texture {
     pub size: [u32; 3],
     /// Layout of its texels.
     pub layout: Layout,
-    /// Layers of an array, cube faces counted; 1 if it is no array.
+    /// Layers of an array, cube faces counted; 1 if it is not an array.
     pub layers: u32,
     /// Samples of each texel, as a rule 1.
     pub samples: u32,

@@ -39,7 +39,7 @@ impl FlowGraph {
     }
 }
 
-/// The graph that a function keeps. It is no part of the function's value: functions with and without one are equal.
+/// The graph that a function keeps. It is not a part of the function's value: functions with and without one are equal.
 #[derive(Default)]
 pub struct KnownGraph(Mutex<Option<Arc<FlowGraph>>>);
 

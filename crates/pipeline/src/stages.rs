@@ -217,8 +217,8 @@ fn allocate_ordered_within(
     Ok(Allocated { function, assignment })
 }
 
-/// Schedules instructions; values that do not fit into registers even so are rematerialized after the places
-/// of the highest pressure where that is cheap, and the function is scheduled once more. Returns true if they
+/// Schedules instructions. If the values do not fit into registers, those that are cheap are rematerialized
+/// after the places of the highest pressure, and the function is scheduled once more. Returns true if they
 /// fitted in the first schedule.
 fn order(
     function: &mut Function,

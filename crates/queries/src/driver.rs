@@ -25,7 +25,7 @@ pub fn diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
     found
 }
 
-/// A function that is missing is for a linker to find: that is no mistake where no whole program is made.
+/// A function that is missing is for a linker to find: that is not a mistake where no whole program is made.
 fn leave_open(diagnostic: &mut Diagnostic) {
     if diagnostic.code == Code::UnresolvedExternal {
         diagnostic.severity = Severity::Warning;

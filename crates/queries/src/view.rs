@@ -178,12 +178,12 @@ pub fn followed<'db>(
     let raw = stage::run(db, config, "raw", &raw_settings, |context| oriole_pipeline::raw(body, context))?;
     let first = raw.to_string();
     let mut function = handed_on(raw);
-    // That nothing is left to do is no change.
+    // That nothing is left to do is not a change.
     let text_of = |function: &Function| Function { at_fixed_point: false, ..function.clone() }.to_string();
     let choices = searched::choices(db, unit, config);
     for group in ORI_GROUPS {
         let settings = Settings { lower, ..pass_settings(db, config, choices, group) };
-        // Between groups numbers change, which is no phase's doing. Most phases change nothing: a comparison is cheaper
+        // Between groups numbers change, which is not a phase's doing. Most phases change nothing: a comparison is cheaper
         // than a text, so a text is made only where functions differ.
         let mut last = function.clone();
         let mut before: Option<String> = None;

@@ -1,5 +1,5 @@
-//! Every form of the instruction table, compiled: one that the table marks as compiled gives a container, and one that it
-//! does not is refused with the code for that, never with another one, an internal error, or code.
+//! Every form of the instruction table, compiled: a form that the table marks as compiled gives a container. Any other is
+//! refused with the diagnostic for that, and with no other diagnostic or internal error.
 //!
 //! The instructions are made from the rows themselves, each way of each slot once.
 

@@ -2,7 +2,7 @@
 //!
 //! A candidate is a text; the property is a function of a text that the caller gives, such as a command that compiles it
 //! and searches the result. The stages of [`STAGES`] propose changes from the syntax tree, from whole functions down to
-//! modifiers, and [`reduce`] tries them in ever smaller groups, until none of any stage is left that keeps the property.
+//! modifiers, and [`reduce`] tries them in ever smaller groups. It ends when no change of any stage keeps the property.
 //! No process, file or clock enters here, and nothing that knows what an instruction means.
 
 mod module;

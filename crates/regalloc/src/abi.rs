@@ -13,7 +13,7 @@ use typed_index_collections::TiVec;
 
 /// The stack pointer.
 pub const STACK_POINTER: u8 = 1;
-/// Old stack pointer at frame creation, in functions that allocate stack memory dynamically. It is no argument,
+/// Old stack pointer at frame creation, in functions that allocate stack memory dynamically. It is not an argument,
 /// return address or routine register, and it is callee-saved.
 pub const FRAME_POINTER: u8 = 23;
 /// The first of the two registers with the return address.

@@ -1,6 +1,6 @@
 //! Linear scan over the blocks in reverse post-order, for one register file: it tracks which value is in which
-//! register, moves values out of the way of tuples and calls, and evicts the value with the farthest next use when
-//! registers run out (Belady's rule on next-use distances, after Braun and Hack, "Register Spilling and Live-Range
+//! register, and moves values out of the way of tuples and calls. When registers run out it evicts the value with the
+//! farthest next use (Belady's rule on next-use distances, after Braun and Hack, "Register Spilling and Live-Range
 //! Splitting for SSA-Form Programs", 2009). A live range may be split or spilled at any instruction; where
 //! predecessors of a block disagree about a value's location, resolution moves are placed on the edges (see `edges`).
 //!

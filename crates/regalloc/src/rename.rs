@@ -1,9 +1,9 @@
 //! Renaming of general registers after the allocation: a value that would be written to a register which a memory
 //! access before it still reads takes another one.
 //!
-//! It is here because accesses read their addresses and stored values some time after they are issued, and the scan
-//! takes the lowest free register, which often is the address of the last access: each next address would wait for it.
-//! Only values that live in one block are renamed: then no edge needs a move, and a value that finds no better register
+//! It is here because accesses read their addresses and stored values some time after they are issued. The scan takes
+//! the lowest free register, which often is the address of the last access: each next address would wait for it. Only
+//! values that live in one block are renamed: then no edge needs a move, and a value that finds no better register
 //! keeps its own. Instructions are neither added nor moved, and latencies are not known here.
 
 mod late;

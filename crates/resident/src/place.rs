@@ -150,7 +150,7 @@ impl Place {
     /// Checks that the folder is of the user alone; false if there is none.
     ///
     /// # Errors
-    /// It is of another user, others may write or read it, or it is no folder.
+    /// It is of another user, others may write or read it, or it is not a folder.
     pub fn check(&self) -> Result<bool, PlaceError> {
         let foreign = |reason| Err(PlaceError::Foreign { folder: self.folder.clone(), reason });
         let facts = match lstat(&self.folder) {

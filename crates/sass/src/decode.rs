@@ -8,7 +8,7 @@ use oriole_chip::Chip;
 use smallvec::SmallVec;
 use std::fmt;
 
-/// Why a word is no instruction.
+/// Why a word is not an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DecodeError {
     /// There is no form table for the chip.

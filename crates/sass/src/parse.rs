@@ -11,7 +11,7 @@ use oriole_chip::Chip;
 use smallvec::SmallVec;
 use std::fmt;
 
-/// Why a text is no instruction. The integer is the byte offset of the error.
+/// Why a text is not an instruction. The integer is the byte offset of the error.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ParseError {
     /// The mnemonic is unknown.

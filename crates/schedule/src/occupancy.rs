@@ -23,7 +23,7 @@ const SHARE_OF_PRODUCTS: u32 = 5;
 /// allocating again takes time, and with many warps a few more gain little.
 const GAIN: u32 = 33;
 
-/// Percent of time beyond the gain of one more block that is no loss: scheduling after allocation wins it back.
+/// Percent of time beyond the gain of one more block that is not a loss: scheduling after allocation wins it back.
 const WON_BACK: u64 = 15;
 
 /// Warps of an SM that issue an instruction in each cycle.

@@ -1,5 +1,5 @@
-//! Instructions that ptxas emits on some chips without any known effect: a shuffle that no lane executes at the entry
-//! of each function, which the cubin names to the driver, and an instruction that only passes time before each block
+//! Instructions that ptxas emits on some chips without any known effect. One is a shuffle that no lane executes, at
+//! the entry of each function; the cubin names it to the driver. The other only passes time before each block
 //! barrier, or before a register count change where the warp need not be converged. The hardware may rely on them, so
 //! they are added here too, at the end, where no pass moves them away.
 

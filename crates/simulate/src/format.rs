@@ -1,5 +1,5 @@
 //! The arguments of a print format, one by one. The driver's function counts them, and reads each from memory. The
-//! printed text is no result of a kernel and is not created here.
+//! printed text is not a result of a kernel and is not created here.
 
 /// An argument of a format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

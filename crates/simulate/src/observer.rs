@@ -11,7 +11,7 @@ use oriole_sass::Instruction;
 
 /// A watcher of a run.
 pub trait Observer {
-    /// The code of the kernel, before the first instruction; `None` for a word that is no instruction.
+    /// The code of the kernel, before the first instruction; `None` for a word that is not an instruction.
     fn code(&mut self, steps: Vec<Option<Described>>);
 
     /// True if this cluster is to run at all, given its number in the grid.

@@ -1,8 +1,7 @@
 //! The text of a unit together with its tree, which is built on first access.
 //!
-//! The writer of an edit knows the text before it: a text that results from another one by a change keeps that one's
-//! tree until it has one of its own, and reuses the statements that no edit touched. This is not observable: the tree
-//! is always that of the text.
+//! A text that results from another one by a change keeps the tree of that one until it has its own, and then reuses
+//! the statements that no edit touched. This is not observable: the tree is always that of the text.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 

@@ -1,5 +1,5 @@
-//! From a launch to the time of its grid: the functional run of all blocks, the choice of blocks that are replayed, what
-//! the SMs that are not replayed do to those that are, and what the whole took.
+//! From a launch to the time of its grid: the functional run of all blocks, the choice of blocks that are replayed, the
+//! effects of the other SMs on those that are replayed, and the time of the whole grid.
 
 use crate::grid::Grid;
 use crate::memory::Traffic;

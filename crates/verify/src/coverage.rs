@@ -90,7 +90,7 @@ fn is_endless(step: &Described) -> bool {
 
 impl Observer for CodeWatch {
     fn code(&mut self, steps: Vec<Option<Described>>) {
-        // Padding after the last instruction that ends threads or goes back is no code.
+        // Padding after the last instruction that ends threads or goes back is not code.
         let ends = |step: &Described| matches!(step.instruction.op, Op::EXIT | Op::RET | Op::BRA);
         let end = steps.iter().rposition(|step| step.as_ref().is_some_and(ends)).map_or(0, |last| last + 1);
         let code = |at: usize, step: &Option<Described>| {

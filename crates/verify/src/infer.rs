@@ -255,7 +255,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The bytes of a parameter that is no buffer.
+    /// The bytes of a parameter that is not a buffer.
     fn scalar(&self, number: u32, parameter: &Parameter, buffers: &[Buffer], turn: &mut usize) -> Vec<u8> {
         let size = parameter.size() as usize;
         let mut bytes = vec![0; size];

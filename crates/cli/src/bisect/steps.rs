@@ -152,7 +152,7 @@ mod tests {
         }
         let phases = (1..=steps.count()).filter(|&number| matches!(steps.step(number), Some(Step::Phase(_))));
         assert!(phases.count() > 20);
-        // A switch that is on is no step, and at level 0 there is none.
+        // A switch that is on is not a step, and at level 0 there is none.
         let mut without = base.clone();
         without.switch_on("no-gvn").expect("a switch");
         without.switch_on("no-remat").expect("a switch");

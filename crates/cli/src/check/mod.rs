@@ -296,7 +296,7 @@ impl Said<'_> {
 /// Puts a text in the place of the one that it was made from.
 ///
 /// # Errors
-/// The file is no text of its own, has changed, or cannot be written.
+/// The file is not text of its own, has changed, or cannot be written.
 pub fn replaced(path: &Path, before: &str, after: &str) -> Result<(), String> {
     let there = input::bytes(path).map_err(|error| error.to_string())?;
     if there != before.as_bytes() {

@@ -31,7 +31,7 @@ pub struct Binary {
 struct Looked {
     path: PathBuf,
     format: Format,
-    /// Kept if it is no regular file.
+    /// Kept if it is not a regular file.
     bytes: Option<Vec<u8>>,
 }
 

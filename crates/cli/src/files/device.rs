@@ -102,7 +102,7 @@ pub enum Given {
 /// The PTX of a file: its text, or that of the image in it that fits.
 ///
 /// # Errors
-/// As [`image`]; and if it is no text.
+/// As [`image`]; and if it is not text.
 pub fn text(path: &Path, asked: Asked<'_>) -> Result<String, DeviceError> {
     match opened(path)? {
         Opened::Text(text) => Ok(text),
@@ -151,7 +151,7 @@ fn opened(path: &Path) -> Result<Opened, DeviceError> {
                 binary
             }
         },
-        // A folder is no file, and may be a cache.
+        // A folder is not a file, and may be a cache.
         Err(_) if input::is_too_large(path) || path.is_dir() => Binary::open(path)?,
         Err(error) => return Err(error.into()),
     };
@@ -159,7 +159,7 @@ fn opened(path: &Path) -> Result<Opened, DeviceError> {
     Ok(Opened::Binary(binary))
 }
 
-/// Whether a file that begins like this may hold images, and is no text.
+/// Whether a file that begins like this may hold images, and is not text.
 fn may_hold_images(bytes: &[u8]) -> bool {
     [&ELF_MAGIC[..], &FATBIN_MAGIC].into_iter().chain(ARCHIVE_MAGICS).any(|magic| bytes.starts_with(magic))
 }

@@ -33,7 +33,7 @@ pub fn is_too_large(path: &Path) -> bool {
 /// The bytes of an input.
 ///
 /// # Errors
-/// The file cannot be read, is no file, or is too large.
+/// The file cannot be read, is not a file, or is too large.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, FileError> {
     read(path).map_err(|error| FileError::Io { file: shown(path), error })
 }
@@ -41,7 +41,7 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, FileError> {
 /// The text of an input.
 ///
 /// # Errors
-/// As [`bytes`]; and if it is no text.
+/// As [`bytes`]; and if it is not text.
 pub fn text(path: &Path) -> Result<String, FileError> {
     as_text(path, bytes(path)?)
 }
@@ -49,7 +49,7 @@ pub fn text(path: &Path) -> Result<String, FileError> {
 /// The bytes of an input as text.
 ///
 /// # Errors
-/// The line where it is no text.
+/// The line where it is not text.
 pub fn as_text(path: &Path, bytes: Vec<u8>) -> Result<String, FileError> {
     String::from_utf8(bytes).map_err(|error| FileError::NotUtf8 { file: shown(path), line: line(&error) })
 }

@@ -35,7 +35,7 @@ enum Place {
     Standard,
     /// Written to as it is.
     Stream(PathBuf),
-    /// Replaced: a path that is no link.
+    /// Replaced: a path that is not a link.
     File(PathBuf),
 }
 
@@ -119,7 +119,7 @@ fn place(path: &Path, input: Option<&Path>) -> io::Result<Place> {
     Ok(Place::File(path.canonicalize()?))
 }
 
-/// The path that a link to nothing leads to; the path itself if it is no link.
+/// The path that a link to nothing leads to; the path itself if it is not a link.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS {

@@ -32,7 +32,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// The call, if the program was started as `ptxas`. A first word `ptxas` is no input: nvcc puts it after
+    /// The call, if the program was started as `ptxas`. A first word `ptxas` is not an input: nvcc puts it after
     /// a prefix.
     pub fn from_environment() -> Option<Call> {
         let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
@@ -166,7 +166,7 @@ fn printed(text: &str) -> Option<ExitCode> {
     (print(text) == Outcome::Right).then_some(ExitCode::SUCCESS)
 }
 
-/// Writes all messages to standard error; a reader that went away is no failure.
+/// Writes all messages to standard error; a reader that went away is not a failure.
 fn tell(log: &Log) {
     let text: String = log.entries().iter().map(|entry| entry.text.as_str()).collect();
     let mut err = std::io::stderr().lock();

@@ -12,7 +12,7 @@ const ROOM: u64 = 300_000;
 /// The one launch of a file.
 ///
 /// # Errors
-/// The file cannot be read, is no launch record, or holds several.
+/// The file cannot be read, is not a launch record, or holds several.
 pub fn launch(path: &Path) -> Result<Launch, String> {
     let mut launches = launch::read(path).map_err(|error| error.to_string())?;
     match (launches.pop(), launches.len()) {

@@ -165,7 +165,7 @@ impl Project {
                 None => "not compiled; what was written before stays".to_owned(),
                 Some(cubin) => self.write(path, &self.output(root, path, chip, chips.len()), cubin),
             };
-            // The errors may have been known; that is no news.
+            // The errors may have been known; that is not news.
             let summary = if failed && ran.whole { String::new() } else { summary(&ran) + "; " };
             print(&format!("{name} [{chip}]: {summary}{result}; {milliseconds:.1} ms\n"));
             if explained {

@@ -89,9 +89,8 @@ impl Root {
 pub struct Links(BTreeMap<PathBuf, Option<(SystemTime, u64, PathBuf)>>);
 
 impl Links {
-    /// Looks at every link among the files that are known: those whose targets changed since the last look,
-    /// and those that are looked at for the first time, since what was read of them may be older than this
-    /// look.
+    /// The links among the known files whose targets changed since the last look, and those that are new:
+    /// their targets may have changed since they were read.
     pub fn changed(&mut self, known: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
         let links = known.filter(|path| path.symlink_metadata().is_ok_and(|facts| facts.is_symlink()));
         let now: BTreeMap<_, _> = links.map(|path| (path.clone(), stamp(&path))).collect();

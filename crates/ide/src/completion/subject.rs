@@ -38,7 +38,7 @@ impl Subject {
         }
     }
 
-    /// The description of a key; `None` for a text that is no key.
+    /// The description of a key; `None` for a text that is not a key.
     pub fn description(key: &str) -> Option<String> {
         let (kind, rest) = key.split_once(' ')?;
         match kind {

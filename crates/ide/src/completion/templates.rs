@@ -1,4 +1,4 @@
-//! Common statements with places to fill in, as data. How an editor writes such places is no concern of this crate.
+//! Common statements with places to fill in, as data. How an editor writes such places is not a concern of this crate.
 
 use Part::{End, Hole, Text};
 

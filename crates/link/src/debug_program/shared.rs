@@ -45,8 +45,8 @@ impl Wanted {
     }
 }
 
-/// Places the shared variables: those of the module first, then those of functions, then those of kernels, then the arrays whose size
-/// the launch gives, which begin where the last of what their kernels have ends.
+/// Places the shared variables: those of the module first, then those of functions, then those of kernels. Arrays whose size the
+/// launch gives come last; each begins at the end of the other variables of its kernels.
 ///
 /// # Errors
 /// A kernel needs more than a block may have.

@@ -27,7 +27,7 @@ pub fn emptied(
     let empty = filled(0)?;
     let probes = PROBES.map(|probe| filled(probe).map(|word| (probe, word)));
     let probes = probes.into_iter().collect::<Result<Vec<_>, ImageError>>()?;
-    // An offset in constant memory that is no multiple of four fits into the field of a load only.
+    // An offset in constant memory that is not a multiple of four fits into the field of a load only.
     let fine = oriole_emit::patch(chip, relocation, ODD_PROBE.into()).ok();
     let takes_bytes = |kind: RelocationKind| {
         !matches!(kind, RelocationKind::ConstField | RelocationKind::ConstUniform)

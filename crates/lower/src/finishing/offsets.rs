@@ -36,7 +36,7 @@ pub(crate) fn settle_offsets(function: &mut Function, chip: Chip) {
     }
 }
 
-/// Offset of the address in a source, zero if it is no address.
+/// Offset of the address in a source, zero if it is not an address.
 fn offset(source: &Source) -> i32 {
     match &source.kind {
         SourceKind::Address(address) => address.offset,

@@ -1,5 +1,5 @@
-//! Phase 75, LateArchOptimizeFirst: a register pair that is loaded from a constant bank only as the addend of wide
-//! multiplies becomes a constant operand of them, where the chip reads constants there.
+//! Phase 75, LateArchOptimizeFirst: wide multiplies take their addend from a constant bank, where the chip reads
+//! constants there. The register pair that was loaded for them only is gone.
 //!
 //! An instruction has one slot for an immediate or constant, so an immediate factor moves to a register: one for all
 //! multiplies by that factor, instead of a pair for each address. Addresses of array elements have this shape; a

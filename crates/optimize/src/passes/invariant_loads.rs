@@ -1,9 +1,9 @@
 //! After phase 49: loads that give the same in every round of a loop are done once, before it.
 //!
-//! A load goes to the preheader if its address is from outside the loop, if nothing in the loop may change its space or wait
-//! for another thread, and if every thread that enters the loop executes it: its block dominates all ends of rounds and
-//! all places where the loop or the function is left. So no load is executed that was not, and none fails that did not. Phase
-//! 35 has made the preheaders. A register is needed throughout the loop, so there are few for each.
+//! A load goes to the preheader on three conditions. Its address is from outside the loop. Nothing in the loop may change its
+//! space or wait for another thread. Every thread that enters the loop executes it: its block dominates all ends of rounds
+//! and all places where the loop or the function is left. So no load is executed that was not, and none fails that did not.
+//! Phase 35 has made the preheaders. A register is needed throughout the loop, so there are few for each.
 //!
 //! Loads of memory that nothing writes may cross writes, barriers and fences, but no call: it may not return.
 
@@ -147,7 +147,7 @@ fn summaries(function: &Function, graph: &FlowGraph) -> Vec<Summary> {
     summaries
 }
 
-/// A call, or an instruction that may end the thread and is no transfer.
+/// A call, or an instruction that may end the thread and is not a transfer.
 fn may_not_return(instruction: &Instruction) -> bool {
     let calls = instruction.call.is_some() && instruction.opcode != Opcode::Pseudo(Pseudo::CallHelper);
     let unknown = instruction.memory.is_none() && Event::of(instruction).changes() != 0;

@@ -1,11 +1,11 @@
 //! Phase 32, CompactLocalMemory: local variables move to registers.
 //!
-//! A variable moves if every use of its address is a plain access at a known offset, so that nothing else can reach it: no
-//! call, no generic address, no phi. A load at a computed address compares it with that of each word, if that is cheap in the
-//! function: the sum of these words over all such loads is bounded by its instructions, accesses of global and shared memory
-//! counted twice and those of local memory three times. That is the bound of ptxas 13.0. Each of its words becomes a register that stores write and loads read;
-//! then these are renamed to SSA, with phis where paths meet. Parts of a word are inserted and extracted. A word that
-//! nothing wrote is undefined, as memory would be. The variable's bytes leave the frame.
+//! A variable moves if every use of its address is a plain access at a known offset, so that nothing else can reach it: no call,
+//! no generic address, no phi. A load at a computed address compares it with that of each word, if that is cheap in the function.
+//! The sum of these words over all such loads is bounded by the number of instructions, where accesses of global and shared
+//! memory count twice and those of local memory three times. That is the bound of ptxas 13.0. Each of its words becomes a
+//! register that stores write and loads read; then these are renamed to SSA, with phis where paths meet. Parts of a word are
+//! inserted and extracted. A word that nothing wrote is undefined, as memory would be. The variable's bytes leave the frame.
 //!
 //! It preserves what every load gives. A variable that registers cannot hold stays in memory.
 

@@ -202,7 +202,7 @@ impl Trader<'_> {
                 while sources.len() < 3 {
                     sources.push(Source::rz());
                 }
-                // An operand that is no register goes to the middle.
+                // An operand that is not a register goes to the middle.
                 if !matches!(sources[2].kind, SourceKind::Values(_) | SourceKind::Zero(_)) {
                     sources.swap(1, 2);
                 }

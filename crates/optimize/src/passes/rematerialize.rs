@@ -288,7 +288,7 @@ impl<'a> Analyses<'a> {
         let mut gone: FxHashSet<Value> = FxHashSet::default();
         let mut needed: FxHashSet<Value> = FxHashSet::default();
         for (_, _, Candidate { values, sites, chain, leaves }) in ranked {
-            // Leaves of other chains stay, and a rematerialized value is no leaf.
+            // Leaves of other chains stay, and a rematerialized value is not a leaf.
             let clash = values.iter().any(|value| needed.contains(value))
                 || leaves.iter().any(|leaf| gone.contains(leaf));
             if clash || gone.len() >= peak.place.excess as usize {

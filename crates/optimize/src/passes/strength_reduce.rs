@@ -1,7 +1,7 @@
 //! Phase 21, OriStrengthReduce: quotients and remainders by constants become shifts, masks, and multiplies by scaled
 //! reciprocals.
 //!
-//! For a divisor d that is no power of two, m = ceil(2^p / d) with an error `m*d - 2^p` of at most `2^(p-w)` gives
+//! For a divisor d that is not a power of two, m = ceil(2^p / d) with an error `m*d - 2^p` of at most `2^(p-w)` gives
 //! `floor(n / d) = floor(m*n / 2^p)` for every n of w bits (Granlund and Montgomery). Where the smallest such m has one
 //! bit too many, the missing bit is added by hand: `(((n - h) >> 1) + h) >> (l-1)`. Signed quotients take a p that is
 //! right for magnitudes up to 2^(w-1), and add one for negative dividends. Remainders are `n - q*d`.

@@ -5,8 +5,8 @@
 //! Between them nothing may access the space in a way that would notice: for stores nothing but their like, for loads no
 //! write, and never anything ordered, a barrier, a fence, a call, or an exit under a guard.
 //!
-//! The address must be a multiple of the size. The alignment of a variable proves it, known bits of a register, or an access
-//! of that width with the same root, which the block executes as well and which would fail otherwise. It preserves what
+//! The address must be a multiple of the size. One of three facts proves it: the alignment of a variable, known bits of a
+//! register, or an access of that width with the same root in the same block, which would fail otherwise. It preserves what
 //! memory holds wherever another thread may look. Loads of shared memory are in `vector_loads`.
 
 use crate::analyses::accesses::{

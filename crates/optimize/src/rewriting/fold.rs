@@ -360,7 +360,7 @@ fn wide(pseudo: Pseudo, operands: &Operands<'_>) -> Option<Results> {
 fn amount(operands: &Operands<'_>) -> Option<u32> {
     let source = operands.instruction.sources.get(1)?;
     let plain = !(source.negate || source.absolute || source.invert) && source.suffixes.is_empty();
-    // A pair is no shift amount.
+    // A pair is not a shift amount.
     let single = !matches!(&source.kind, SourceKind::Values(values) if values.len() != 1);
     if plain && single { Some(operands.raw(1)? as u32) } else { None }
 }

@@ -1,7 +1,7 @@
 //! Finds edges that leave a part of the dominator tree, in logarithmic time.
 //!
-//! It is here because a region of the graph is a part of the dominator tree exactly if no edge leaves that part, and
-//! a walk over the region of each branch is quadratic in the blocks.
+//! It is here because a region of the graph is a part of the dominator tree exactly if no edge leaves that part. A
+//! walk over the region of each branch would be quadratic in the blocks.
 
 use crate::exits::is_bare_exit;
 use crate::{BlockId, Cfg, Dominators, Function};

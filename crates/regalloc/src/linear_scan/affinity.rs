@@ -107,7 +107,7 @@ impl Affinities {
     }
 
     /// The representative of all values that share a slot. Since they are never live at once, one word of the frame
-    /// serves them all, and a copy between two spilled ones is no code.
+    /// serves them all, and a copy between two spilled ones is not code.
     pub fn owner(&self, value: Value) -> Value {
         let owners = self.owners.get_or_init(|| {
             // A slot without a value is a hole in a tuple: its entry is never read.

@@ -295,7 +295,7 @@ impl Scan<'_> {
         Some(register)
     }
 
-    /// The register for a result that is no tuple.
+    /// The register for a result that is not a tuple.
     fn single_base(&self, v: Value, sources: &[Assigned<'_>]) -> Option<u8> {
         let free = self.free().without(self.defined);
         // A copy prefers the register of its source, an accumulator that of its old value.

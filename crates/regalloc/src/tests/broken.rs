@@ -37,7 +37,7 @@ fn a_value_in_a_wrong_register_is_found() {
             found += u32::from(!check(Chip::SM_90, &prepared, &broken).is_empty());
         }
     }
-    // Some registers hold unknown or unread content, and moving those is no error.
+    // Some registers hold unknown or unread content, and moving those is not an error.
     assert!(tried > 50 && found * 10 > tried * 6, "{found} of {tried}");
 }
 

@@ -366,7 +366,7 @@ impl Constraints {
         }
         for (operand, &at) in operands.iter().zip(slots) {
             let slot = &form.slots[usize::from(at)];
-            // A sign with a bit of its own is no word.
+            // A sign with a bit of its own is not a word.
             let signs = [
                 (operand.negate && slot.negate == NO_BIT, Word::negate(at)),
                 (operand.absolute && slot.absolute == NO_BIT, Word::absolute(at)),

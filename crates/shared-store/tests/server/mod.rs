@@ -28,7 +28,7 @@ pub enum Manner {
     Closes,
     /// Closes it in the middle of a value.
     Cuts,
-    /// Answers what is no answer.
+    /// Answers what is not an answer.
     Nonsense,
     /// Answers that it may not.
     Refuses,

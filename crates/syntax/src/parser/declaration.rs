@@ -254,7 +254,7 @@ impl Parser<'_> {
         self.recover();
     }
 
-    /// Reports a word that is no directive here, and the one that may be meant.
+    /// Reports a word that is not a directive here, and the one that may be meant.
     pub(super) fn report_directive(&mut self, message: String, near: Option<&str>) {
         let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         self.report(Code::UnknownDirective, self.span(), message + &near);

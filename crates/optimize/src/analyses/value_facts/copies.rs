@@ -1,4 +1,4 @@
-//! Results that equal an operand or are a constant although the instruction is no copy: neutral operands, shifts by
+//! Results that equal an operand or are a constant although the instruction is not a copy: neutral operands, shifts by
 //! whole words, selections and truth tables with known inputs.
 
 use super::{Fact, ValueFacts, fixed_input, is_plain_constant_load};

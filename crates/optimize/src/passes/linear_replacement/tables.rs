@@ -35,7 +35,7 @@ impl Fuser<'_> {
             if all.len() > 3 {
                 continue;
             }
-            // An operand that is no register goes to the middle.
+            // An operand that is not a register goes to the middle.
             let mut order: SmallVec<[usize; 3]> = (0..all.len()).collect();
             order.sort_by_key(|&n| !matches!(all[n].kind, SourceKind::Values(_)));
             if order.len() == 3 {
