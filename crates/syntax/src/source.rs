@@ -13,6 +13,7 @@ pub struct UnitSource {
     text: Arc<str>,
     tree: OnceLock<Parse>,
     digest: OnceLock<[u8; 32]>,
+    mentions_extern: OnceLock<bool>,
     /// A tree of a text that differs from this one in one part.
     earlier: Mutex<Option<(Parse, Replaced)>>,
 }
@@ -25,6 +26,7 @@ impl UnitSource {
             text: text.into(),
             tree: OnceLock::new(),
             digest: OnceLock::new(),
+            mentions_extern: OnceLock::new(),
             earlier: Mutex::new(None),
         }
     }
@@ -84,6 +86,11 @@ impl UnitSource {
     /// The hash of its text. All callers use the same hash function, and the hash is computed once.
     pub fn digest(&self, hash: impl FnOnce(&str) -> [u8; 32]) -> &[u8; 32] {
         self.digest.get_or_init(|| hash(&self.text))
+    }
+
+    /// Whether `.extern` is in its text, in a comment or not. The text is searched once.
+    pub fn mentions_extern(&self) -> bool {
+        *self.mentions_extern.get_or_init(|| self.text.contains(".extern"))
     }
 
     fn earlier(&self) -> std::sync::MutexGuard<'_, Option<(Parse, Replaced)>> {

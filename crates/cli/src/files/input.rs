@@ -35,7 +35,12 @@ pub fn is_too_large(path: &Path) -> bool {
 /// # Errors
 /// The file cannot be read, is not a file, or is too large.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, FileError> {
-    read(path).map_err(|error| FileError::Io { file: shown(path), error })
+    into_memory(path, Vec::new())
+}
+
+/// As [`bytes`], in the memory of a vector whose contents are no longer needed.
+fn into_memory(path: &Path, memory: Vec<u8>) -> Result<Vec<u8>, FileError> {
+    read(path, memory).map_err(|error| FileError::Io { file: shown(path), error })
 }
 
 /// The text of an input.
@@ -44,6 +49,14 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, FileError> {
 /// As [`bytes`]; and if it is not text.
 pub fn text(path: &Path) -> Result<String, FileError> {
     as_text(path, bytes(path)?)
+}
+
+/// As [`text`], in the memory of a vector whose contents are no longer needed.
+///
+/// # Errors
+/// As [`text`].
+pub fn text_into(path: &Path, memory: Vec<u8>) -> Result<String, FileError> {
+    as_text(path, into_memory(path, memory)?)
 }
 
 /// The bytes of an input as text.
@@ -59,11 +72,11 @@ fn line(error: &std::string::FromUtf8Error) -> usize {
     1 + error.as_bytes()[..valid].iter().filter(|&&byte| byte == b'\n').count()
 }
 
-fn read(path: &Path) -> io::Result<Vec<u8>> {
+fn read(path: &Path, mut read: Vec<u8>) -> io::Result<Vec<u8>> {
+    read.clear();
     if is_standard(path) {
-        return bounded(io::stdin().lock(), Vec::new());
+        return bounded(io::stdin().lock(), read);
     }
-    let mut read = Vec::new();
     let file = open(path, &mut read)?;
     let facts = file.metadata()?;
     if facts.is_file() {
@@ -71,7 +84,12 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
             return Err(too_large());
         }
         // With room for one byte more the end is found without another allocation.
-        read.reserve(facts.len() as usize + 1);
+        let needed = facts.len() as usize + 1;
+        if read.is_empty() && read.capacity() / 2 > needed {
+            // A small text shall not keep the memory of a large one.
+            read = Vec::new();
+        }
+        read.reserve(needed);
     }
     bounded(file, read)
 }
@@ -131,5 +149,21 @@ fn await_writer(mut file: &File, read: &mut Vec<u8>) -> io::Result<()> {
         }
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_used_again_unless_it_is_far_too_much() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.ptx");
+        std::fs::write(&path, "ret;").unwrap();
+        let read = |old: Vec<u8>| text_into(&path, old).unwrap();
+        let (kept, fresh) = (read(b"exit; //".to_vec()), read(vec![b'x'; 1 << 20]));
+        assert_eq!((kept.as_str(), kept.capacity(), fresh.as_str()), ("ret;", 8, "ret;"));
+        assert!(fresh.capacity() < 64);
     }
 }

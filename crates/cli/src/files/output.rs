@@ -74,12 +74,25 @@ impl Output {
     /// # Errors
     /// It cannot be written.
     pub fn write(&self, bytes: &[u8]) -> Result<(), FileError> {
-        let written = match &self.place {
+        match &self.place {
+            Place::File(path) if self.holds(bytes) => self.named(touch(path)),
+            _ => self.write_other(bytes),
+        }
+    }
+
+    /// Writes a result that is known to differ from what was written before: whether it is there is not looked at.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_other(&self, bytes: &[u8]) -> Result<(), FileError> {
+        self.named(match &self.place {
             Place::Standard => to_stream(io::stdout().lock(), bytes),
             Place::Stream(path) => stream(path).and_then(|stream| to_stream(stream, bytes)),
-            Place::File(path) if self.holds(bytes) => touch(path),
             Place::File(path) => replace(path, bytes),
-        };
+        })
+    }
+
+    fn named(&self, written: io::Result<()>) -> Result<(), FileError> {
         written.map_err(|error| FileError::Io { file: self.shown.clone(), error })
     }
 

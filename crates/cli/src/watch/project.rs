@@ -28,6 +28,8 @@ pub struct Project {
     out: Option<PathBuf>,
     /// The bytes that were written last under each path.
     written: BTreeMap<PathBuf, triomphe::Arc<Vec<u8>>>,
+    /// The memory of a text that was replaced, for the next one.
+    spare: Vec<u8>,
 }
 
 /// A file that was seen.
@@ -62,6 +64,7 @@ impl Project {
             threads,
             out: arguments.out.clone(),
             written: BTreeMap::new(),
+            spare: Vec::new(),
         }
     }
 
@@ -109,7 +112,7 @@ impl Project {
             }
             return;
         }
-        let contents = match input::text(path) {
+        let contents = match input::text_into(path, std::mem::take(&mut self.spare)) {
             Ok(contents) => Arc::new(contents),
             Err(message) => {
                 eprintln!("error: {message}");
@@ -119,7 +122,10 @@ impl Project {
         };
         let (text, explained, extent) = match self.files.get_mut(path) {
             Some(file) => {
+                let before = self.texts.contents(file.text);
                 let extent = self.texts.replace(file.text, &contents);
+                // Memory that has been used is there already: that of a large text takes as long to get as to fill.
+                self.spare = Arc::try_unwrap(before).map(String::into_bytes).unwrap_or_default();
                 let known = std::mem::replace(&mut file.there, true);
                 let compiled = std::mem::replace(&mut file.compiled, true);
                 if known && compiled && extent == Extent::Nothing {
@@ -187,7 +193,8 @@ impl Project {
             if !differs && output.holds(&cubin) {
                 return Ok("the cubin stays the same".to_owned());
             }
-            output.write(&cubin).map(|()| format!("wrote {} bytes", cubin.len()))
+            // The file was looked at above.
+            output.write_other(&cubin).map(|()| format!("wrote {} bytes", cubin.len()))
         });
         written.unwrap_or_else(|error| {
             eprintln!("error: {error}");

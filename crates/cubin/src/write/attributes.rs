@@ -10,6 +10,7 @@ use crate::rules::Abi;
 use crate::{SymbolRef, UndefinedKind};
 use oriole_chip::SMALL_PARAMETER_BYTES;
 use oriole_chip::texture::OpaqueKind;
+use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 
 /// Initial share of the pool for a kernel with tensor memory.
@@ -293,15 +294,19 @@ impl<'a> Writer<'a> {
 
     /// Functions and kernels whose addresses a section of code takes.
     fn addressed(&self, code: usize) -> Vec<u32> {
-        let undefined = self.module.undefined.iter().zip(&self.undefined_symbols);
-        let functions = self.kernel_symbols.iter().copied();
-        let undefined =
-            undefined.filter(|(other, _)| other.kind == UndefinedKind::Function).map(|(_, &symbol)| symbol);
-        let functions: Vec<u32> = functions.chain(undefined).collect();
         let mut found = self.named(code, RelocationKind::is_low_half);
         found.extend(self.launched(code));
-        found.retain(|symbol| functions.contains(symbol));
+        found.retain(|symbol| self.function_symbols().contains(symbol));
         each_once(found.into_iter())
+    }
+
+    /// The symbols of all code and of functions of other files. They are collected once: each section of code asks several times.
+    fn function_symbols(&self) -> &FxHashSet<u32> {
+        self.function_symbols.get_or_init(|| {
+            let undefined = self.module.undefined.iter().zip(&self.undefined_symbols);
+            let functions = undefined.filter(|(other, _)| other.kind == UndefinedKind::Function);
+            self.kernel_symbols.iter().copied().chain(functions.map(|(_, &symbol)| symbol)).collect()
+        })
     }
 
     /// Functions and kernels whose addresses code or initial values take.

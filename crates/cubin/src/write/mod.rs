@@ -22,7 +22,9 @@ pub use error::WriteError;
 use oriole_chip::HEADER_SLOT_BYTES;
 use oriole_chip::texture::DescriptorTable;
 use placement::{Placed, place};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
 /// Most bytes of initialized global data: they are in the file one by one, zeros included, and a file is made in
 /// memory.
@@ -70,6 +72,8 @@ struct Writer<'a> {
     table_symbol: u32,
     /// Symbols that code references by name.
     symbols_by_name: FxHashMap<&'a str, u32>,
+    /// Collected when they are first asked for, with all symbols drafted.
+    function_symbols: OnceCell<FxHashSet<u32>>,
     sections: Vec<(Key, SectionDraft<'a>)>,
     /// File index of each section by its key; for a repeated key, of the first one.
     section_indices: Vec<u32>,
@@ -170,6 +174,7 @@ impl<'a> Writer<'a> {
             frame_symbol: 0,
             table_symbol: 0,
             symbols_by_name: FxHashMap::default(),
+            function_symbols: OnceCell::new(),
             sections: Vec::new(),
             section_indices: Vec::new(),
         })
@@ -464,7 +469,7 @@ impl<'a> Writer<'a> {
     /// Functions whose prototypes a linker needs, by their symbols.
     fn prototypes(&self) -> impl Iterator<Item = (u32, &'a str)> + use<'a, '_> {
         // The call graph has those of functions whose addresses are taken; local ones are not needed elsewhere.
-        let taken = self.address_taken();
+        let taken = if self.is_relocatable() { self.address_taken() } else { BTreeSet::new() };
         self.function_prototypes().filter(|_| self.is_relocatable()).filter(move |(symbol, prototype)| {
             let is_local = self.symbols[*symbol as usize].binding == STB_LOCAL;
             !prototype.is_empty() && !is_local && !taken.contains(symbol)

@@ -54,7 +54,7 @@ impl Opened {
     pub fn looking(text: &str, chip: Option<Chip>, options: &Options) -> Opened {
         let db = Database::default();
         let file = SourceFile::open(&db, text);
-        let options = looked_at(&db, file, text, options);
+        let options = looked_at(&db, file, options);
         Opened::of(db, file, chip, &options)
     }
 
@@ -138,9 +138,11 @@ impl Opened {
 
 /// The options for code of a file with this text that is only looked at: where it leaves functions to a linker, those of a part to be
 /// linked. The database is not asked where the text shows that it leaves none, as that of a whole file that is in the store.
-pub(crate) fn looked_at(db: &Database, file: SourceFile, text: &str, options: &Options) -> Options {
+pub(crate) fn looked_at(db: &Database, file: SourceFile, options: &Options) -> Options {
     let mut options = options.clone();
-    let open = || text.contains(".extern") && oriole_queries::leaves_open(db, file);
+    // Unit by unit: after an edit only the text of the edited one is searched.
+    let mentions = || file.cut(db).pieces().iter().any(|piece| piece.source.mentions_extern());
+    let open = || mentions() && oriole_queries::leaves_open(db, file);
     if options.linking == Linking::Whole && open() {
         options.linking = Linking::Relocatable;
     }

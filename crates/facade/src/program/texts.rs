@@ -74,7 +74,7 @@ impl Texts {
 
     /// Compiles a text for a chip: where it leaves functions to a linker, as a part to be linked.
     pub fn compile(&mut self, text: Text, chip: Chip, threads: usize) -> Compiled {
-        let options = looked_at(&self.db, text.0, text.0.text(&self.db), &self.options);
+        let options = looked_at(&self.db, text.0, &self.options);
         let key = (chip, options.linking == Linking::Whole);
         let config = *self.configs.entry(key).or_insert_with(|| Config::create(&self.db, chip, &options));
         oriole_queries::compile(&self.db, text.0, config, threads)
