@@ -15,7 +15,7 @@ use crate::views::OriError;
 use crate::{
     Call, CallItem, Completion, Edit, Feature, FileDiagnostic, FileId, Fix, Fold, Hint, HintOptions, Hover,
     KernelStatistics, Language, Lens, LineIndex, Link, Liveness, OriSnapshot, Range, Reference,
-    RegisterMarks, RenameError, SassListing, SignatureHelp, Symbol, Target, Token, TreeNode,
+    RegisterMarks, RenameError, SassListing, SignatureHelp, Symbol, Target, Token, TreeNode, UnitTokens,
 };
 
 /// A snapshot of the host. It may be sent to another thread; clones share all results.
@@ -173,6 +173,11 @@ impl Analysis {
         marks: &RegisterMarks,
     ) -> Cancellable<Vec<Token>> {
         self.with(|snapshot| crate::tokens::tokens(snapshot, file, range, marks))
+    }
+
+    /// The tokens of the whole file as [`Analysis::tokens`] has them, unit by unit: what did not change since is the same.
+    pub fn unit_tokens(&self, file: FileId, marks: &RegisterMarks) -> Cancellable<Vec<UnitTokens>> {
+        self.with(|snapshot| crate::tokens::by_unit(snapshot, file, marks))
     }
 
     /// Marks of the registers of a file, from compiled code. Functions that do not compile keep their earlier marks.

@@ -80,5 +80,5 @@ pub use settings::{Settings, SettingsId};
 pub use snapshot::Lacks;
 pub use symbols::{Symbol, SymbolKind};
 pub use text::{Change, Edit, Range};
-pub use tokens::{Token, TokenKind, TokenModifiers};
+pub use tokens::{Token, TokenKind, TokenModifiers, UnitTokens};
 pub use views::{OriError, PhaseInfo, QueryCount, TreeNode, phases};

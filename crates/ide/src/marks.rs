@@ -40,8 +40,8 @@ pub struct RegisterMarks {
 }
 
 impl RegisterMarks {
-    pub(crate) fn of(&self, kind: UnitKind, name: &Arc<str>) -> Option<&OfUnit> {
-        self.units.get(&(kind, name.clone())).map(|marks| &**marks)
+    pub(crate) fn of(&self, kind: UnitKind, name: &Arc<str>) -> Option<&Arc<OfUnit>> {
+        self.units.get(&(kind, name.clone()))
     }
 }
 

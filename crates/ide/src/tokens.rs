@@ -1,5 +1,7 @@
 //! Semantic tokens: the kind of each word, found and memoized unit by unit.
 
+use std::sync::Arc;
+
 use oriole_inputs::{Db, FunctionUnit};
 use oriole_ptx::{Opcode, Type};
 use oriole_queries::files;
@@ -97,6 +99,58 @@ pub struct Token {
     pub modifiers: TokenModifiers,
 }
 
+/// The tokens of a unit of a file. Clones share them.
+#[derive(Clone, Debug)]
+pub struct UnitTokens {
+    /// The first byte of the unit.
+    pub start: u32,
+    /// The text of the unit.
+    pub text: Arc<str>,
+    /// The tokens without marks, their ranges relative to the unit.
+    tokens: Arc<[Token]>,
+    marks: Option<Arc<OfUnit>>,
+}
+
+impl UnitTokens {
+    /// Whether these are known to be the tokens of the same text with the same marks, wherever the two units are.
+    pub fn is_same(&self, other: &UnitTokens) -> bool {
+        let same = |(one, other): (&Arc<OfUnit>, &Arc<OfUnit>)| Arc::ptr_eq(one, other);
+        Arc::ptr_eq(&self.tokens, &other.tokens)
+            && self.marks.is_some() == other.marks.is_some()
+            && self.marks.as_ref().zip(other.marks.as_ref()).is_none_or(same)
+    }
+
+    /// A number that units which are the same share.
+    pub fn key(&self) -> usize {
+        self.tokens.as_ptr() as usize
+    }
+
+    /// The tokens with their marks, their ranges relative to the unit.
+    pub fn tokens(&self) -> impl Iterator<Item = Token> {
+        self.tokens.iter().map(|token| marked(token, &self.text, self.marks.as_deref()))
+    }
+}
+
+/// The tokens of a whole file, unit by unit. The host of embedded PTX is one unit.
+pub(crate) fn by_unit(snapshot: &Snapshot, file: FileId, marks: &RegisterMarks) -> Vec<UnitTokens> {
+    let db = &snapshot.db;
+    let Some(source) = snapshot.ptx(file) else {
+        let text = snapshot.text(file).unwrap_or_default();
+        let tokens = tokens(snapshot, file, None, marks).into();
+        return vec![UnitTokens { start: 0, text: text.as_str().into(), tokens, marks: None }];
+    };
+    if !snapshot.is_on(file, Feature::FullTokens) {
+        return Vec::new();
+    }
+    let of_unit = |&unit: &FunctionUnit<'_>| UnitTokens {
+        start: unit.start(db),
+        text: Arc::clone(unit.text(db)),
+        tokens: unit_tokens(db, unit).clone(),
+        marks: marks.of(unit.kind(db), unit.name(db)).cloned(),
+    };
+    files::split_file(db, source).iter().map(of_unit).collect()
+}
+
 pub(crate) fn tokens(
     snapshot: &Snapshot,
     file: FileId,
@@ -118,8 +172,7 @@ pub(crate) fn tokens(
             let text = unit.text(db);
             let placed = unit_tokens(db, unit).iter().filter_map(|token| {
                 let range = located.up(token.range.shifted(start))?;
-                let marks = known.map_or(Marks::default(), |known| marks_of(token, text, known));
-                Some(Token { range, modifiers: TokenModifiers { marks, ..token.modifiers }, ..*token })
+                Some(Token { range, ..marked(token, text, known.map(|known| &**known)) })
             });
             all.extend(placed.filter(|token| range.is_none_or(|range| range.meets(token.range))));
         }
@@ -137,6 +190,12 @@ pub(crate) fn tokens(
     all
 }
 
+/// A token with its marks.
+fn marked(token: &Token, text: &str, known: Option<&OfUnit>) -> Token {
+    let marks = known.map_or(Marks::default(), |known| marks_of(token, text, known));
+    Token { modifiers: TokenModifiers { marks, ..token.modifiers }, ..*token }
+}
+
 /// The marks of a register's token.
 fn marks_of(token: &Token, text: &str, known: &OfUnit) -> Marks {
     match token.kind {
@@ -148,7 +207,7 @@ fn marks_of(token: &Token, text: &str, known: &OfUnit) -> Marks {
 }
 
 #[query(returns(ref), lru = 2048)]
-fn unit_tokens<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Token> {
+fn unit_tokens<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[Token]> {
     let root = files::function_tree(db, unit).syntax();
     let names = names(db, unit);
     let text = unit.text(db);
@@ -194,7 +253,7 @@ fn unit_tokens<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Token> {
             push_lines(token, text, &mut all);
         }
     }
-    all
+    all.into()
 }
 
 /// A comment over several lines is a token on each.

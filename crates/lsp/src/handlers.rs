@@ -11,6 +11,7 @@ use crate::convert::{self, markdown};
 use crate::outcome::{Answer, Failure, Reply, answer};
 use crate::profiles::{self, HotLine};
 use crate::snapshot::Snapshot;
+use crate::token_units::FileTokens;
 use crate::virtual_documents::{self, Document};
 use crate::{navigation, uri};
 
@@ -121,32 +122,37 @@ pub(crate) fn selection_ranges(snapshot: Snapshot, parameters: lsp::SelectionRan
 }
 
 pub(crate) fn tokens_full(snapshot: Snapshot, parameters: OfDocument) -> Result<Reply, Failure> {
-    let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
-    let tokens = snapshot.analysis.tokens(file, None, &snapshot.shared.marks(file))?;
-    let shared = snapshot.shared.clone();
-    drop(snapshot);
-    let data = Arc::new(crate::tokens::pack(&text, &tokens));
-    let name = shared.keep_tokens(file, data.clone());
-    Ok(Reply::Text(crate::tokens::written(Some(&name), &data)))
+    let (name, tokens, _) = kept_tokens(snapshot, &parameters.text_document)?;
+    Ok(Reply::Text(tokens.written(&name)))
 }
 
 pub(crate) fn tokens_delta(
     snapshot: Snapshot,
     parameters: lsp::SemanticTokensDeltaParams,
 ) -> Result<Reply, Failure> {
-    let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
-    let tokens = snapshot.analysis.tokens(file, None, &snapshot.shared.marks(file))?;
+    let (name, tokens, before) = kept_tokens(snapshot, &parameters.text_document)?;
+    Ok(match before.filter(|(known, _)| *known == parameters.previous_result_id) {
+        Some((_, old)) => Reply::Value(json!({ "resultId": name, "edits": tokens.changes(&old) })),
+        None => Reply::Text(tokens.written(&name)),
+    })
+}
+
+/// Tokens and the id that they are kept under.
+type Kept = (String, Arc<FileTokens>);
+
+/// The tokens of a file, with the id under which they are kept now, and what was kept before.
+fn kept_tokens(
+    snapshot: Snapshot,
+    document: &lsp::TextDocumentIdentifier,
+) -> Result<(String, Arc<FileTokens>, Option<Kept>), Failure> {
+    let (file, text) = snapshot.open(&document.uri.0)?;
+    let units = snapshot.analysis.unit_tokens(file, &snapshot.shared.marks(file))?;
     let shared = snapshot.shared.clone();
     drop(snapshot);
-    let data = Arc::new(crate::tokens::pack(&text, &tokens));
-    let old = shared.tokens(file, &parameters.previous_result_id);
-    let name = shared.keep_tokens(file, data.clone());
-    Ok(match old {
-        Some(old) => {
-            Reply::Value(json!({ "resultId": name, "edits": crate::tokens::difference(&old, &data) }))
-        }
-        None => Reply::Text(crate::tokens::written(Some(&name), &data)),
-    })
+    let before = shared.tokens(file);
+    let tokens = Arc::new(FileTokens::new(&text, units, before.as_ref().map(|(_, tokens)| &**tokens)));
+    let name = shared.keep_tokens(file, tokens.clone());
+    Ok((name, tokens, before))
 }
 
 /// Parameters that name a document and a range.
@@ -162,7 +168,7 @@ pub(crate) fn tokens_range(snapshot: Snapshot, parameters: OfRange) -> Result<Re
     let tokens =
         snapshot.analysis.tokens(file, Some(text.bytes(parameters.range)), &snapshot.shared.marks(file))?;
     drop(snapshot);
-    Ok(Reply::Text(crate::tokens::written(None, &crate::tokens::pack(&text, &tokens))))
+    Ok(Reply::Text(crate::tokens::written(&crate::tokens::pack(&text, &tokens))))
 }
 
 /// Parameters of formatting; of the options those for indentation.

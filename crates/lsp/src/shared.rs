@@ -12,13 +12,14 @@ use crate::closed_files::ClosedFiles;
 use crate::followed::Followed;
 use crate::lock::locked;
 use crate::profiles::KernelProfile;
+use crate::token_units::FileTokens;
 use crate::waits::Waits;
 
 /// The diagnostics of code generation, of a revision.
 pub(crate) type CodeDiagnostics = (u64, Arc<Vec<FileDiagnostic>>);
 
 /// Packed tokens and their id.
-type Tokens = (String, Arc<Vec<u32>>);
+type Tokens = (String, Arc<FileTokens>);
 
 /// State shared by answers: data of the client, and findings of compiles.
 #[derive(Default)]
@@ -37,15 +38,15 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Stores tokens under a new id.
-    pub fn keep_tokens(&self, file: FileId, data: Arc<Vec<u32>>) -> String {
+    pub fn keep_tokens(&self, file: FileId, data: Arc<FileTokens>) -> String {
         let name = self.counter.fetch_add(1, Ordering::Relaxed).to_string();
         locked(&self.tokens).insert(file, (name.clone(), data));
         name
     }
 
-    /// The tokens stored under an id.
-    pub fn tokens(&self, file: FileId, name: &str) -> Option<Arc<Vec<u32>>> {
-        locked(&self.tokens).get(&file).filter(|kept| kept.0 == name).map(|kept| kept.1.clone())
+    /// The tokens that were stored last, with their id.
+    pub fn tokens(&self, file: FileId) -> Option<(String, Arc<FileTokens>)> {
+        locked(&self.tokens).get(&file).cloned()
     }
 
     /// Stores diagnostics of code generation; true if they changed.

@@ -1,7 +1,7 @@
 //! Semantic tokens as the protocol packs them: five numbers each, relative to the one before; and deltas.
 
 use gen_lsp_types as lsp;
-use oriole_ide::{Encoding, Range, Token, TokenKind};
+use oriole_ide::{Encoding, LineIndex, Range, Token, TokenKind};
 use serde_json::{Value, json};
 
 use crate::convert::Text;
@@ -57,13 +57,23 @@ pub(crate) fn legend() -> Value {
 
 /// Packs tokens.
 pub(crate) fn pack(text: &Text, tokens: &[Token]) -> Vec<u32> {
+    pack_in(&text.text, &text.lines, text.encoding, tokens.iter().copied())
+}
+
+/// Packs the tokens of a text with these lines.
+pub(crate) fn pack_in(
+    text: &str,
+    lines: &LineIndex,
+    encoding: Encoding,
+    tokens: impl Iterator<Item = Token>,
+) -> Vec<u32> {
     let types = legend_types();
     let position = |name: &&str| types.iter().position(|known| known == name).unwrap_or(0) as u32;
     let number: Vec<(TokenKind, u32)> =
         TokenKind::ALL.iter().copied().zip(TYPES.iter().map(position)).collect();
-    let mut data = Vec::with_capacity(5 * tokens.len());
+    let mut data = Vec::with_capacity(5 * tokens.size_hint().0);
     let (mut line, mut column) = (0, 0);
-    let mut places = Places { text, line: 0, bytes: 0..0, plain: true };
+    let mut places = Places { text, lines, encoding, line: 0, bytes: 0..0, plain: true };
     for token in tokens {
         let (start, length) = places.of(token.range);
         let kind = number.iter().find(|(kind, _)| *kind == token.kind).map_or(0, |(_, number)| *number);
@@ -89,7 +99,9 @@ pub(crate) fn pack(text: &Text, tokens: &[Token]) -> Vec<u32> {
 
 /// Places of tokens in file order: the line of the token before is tried first.
 struct Places<'a> {
-    text: &'a Text,
+    text: &'a str,
+    lines: &'a LineIndex,
+    encoding: Encoding,
     line: u32,
     /// The bytes of the line.
     bytes: std::ops::Range<u32>,
@@ -101,39 +113,41 @@ impl Places<'_> {
     /// The start of a token and its length in columns.
     fn of(&mut self, range: Range) -> (lsp::Position, u32) {
         if !self.bytes.contains(&range.start) {
-            self.line = self.text.lines.line(range.start);
-            self.bytes = self.text.lines.range(self.line).unwrap_or(0..0);
-            let line = Range::new(self.bytes.start, self.bytes.end).slice(&self.text.text);
-            self.plain = self.text.encoding == Encoding::Utf8 || line.is_ascii();
+            self.line = self.lines.line(range.start);
+            self.bytes = self.lines.range(self.line).unwrap_or(0..0);
+            let line = Range::new(self.bytes.start, self.bytes.end).slice(self.text);
+            self.plain = self.encoding == Encoding::Utf8 || line.is_ascii();
         }
         if self.plain && self.bytes.contains(&range.start) && range.end < self.bytes.end {
             let start = lsp::Position { line: self.line, character: range.start - self.bytes.start };
             return (start, range.len());
         }
-        let range = self.text.range(range);
-        (range.start, range.end.character.saturating_sub(range.start.character))
+        let place = |at| self.lines.position(self.text, at, self.encoding);
+        let (start, end) = (place(range.start), place(range.end));
+        let length = end.column.saturating_sub(start.column);
+        (lsp::Position { line: start.line, character: start.column }, length)
     }
 }
 
-/// Packed tokens as an answer in JSON text, with the id under which they are kept.
-pub(crate) fn written(name: Option<&str>, data: &[u32]) -> String {
+/// Packed tokens as an answer in JSON text.
+pub(crate) fn written(data: &[u32]) -> String {
     // Most numbers have one digit or two.
     let mut text = String::with_capacity(64 + 3 * data.len());
     text.push_str("{\"data\":[");
+    write_numbers(&mut text, data);
+    text.push_str("]}");
+    text
+}
+
+/// Writes numbers with commas between them.
+pub(crate) fn write_numbers(text: &mut String, numbers: &[u32]) {
     let mut digits = [0_u8; 10];
-    for (index, &number) in data.iter().enumerate() {
+    for (index, &number) in numbers.iter().enumerate() {
         if index > 0 {
             text.push(',');
         }
-        push_number(&mut text, number, &mut digits);
+        push_number(text, number, &mut digits);
     }
-    text.push(']');
-    if let Some(name) = name {
-        text.push_str(",\"resultId\":");
-        text.push_str(&Value::from(name).to_string());
-    }
-    text.push('}');
-    text
 }
 
 /// Writes a number in decimal: the formatter of the standard library takes several times as long.
@@ -151,8 +165,8 @@ fn push_number(text: &mut String, mut number: u32, digits: &mut [u8; 10]) {
     text.extend(digits[at..].iter().map(|&digit| char::from(digit)));
 }
 
-/// The one range that differs, as an edit of the protocol; null if the two are equal.
-pub(crate) fn difference(old: &[u32], new: &[u32]) -> Value {
+/// The one range that differs, as an edit of the protocol, for numbers that come after `before` equal ones; none if the two are equal.
+pub(crate) fn difference(before: usize, old: &[u32], new: &[u32]) -> Value {
     let prefix = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let most = old.len().min(new.len()) - prefix;
     let suffix =
@@ -161,7 +175,7 @@ pub(crate) fn difference(old: &[u32], new: &[u32]) -> Value {
         return json!([]);
     }
     let data = &new[prefix..new.len() - suffix];
-    json!([{ "start": prefix, "deleteCount": old.len() - suffix - prefix, "data": data }])
+    json!([{ "start": before + prefix, "deleteCount": old.len() - suffix - prefix, "data": data }])
 }
 
 #[cfg(test)]
@@ -171,18 +185,18 @@ mod tests {
     #[test]
     fn numbers_are_written_as_json() {
         let numbers = [0, 9, 10, 99, 100, 4_000_000_000, u32::MAX];
-        for name in [None, Some("a\"7")] {
-            let read: Value = serde_json::from_str(&written(name, &numbers)).expect("it is JSON");
-            assert_eq!(read["data"], json!(numbers));
-            assert_eq!(read.get("resultId").and_then(Value::as_str), name);
-        }
-        assert_eq!(written(None, &[]), "{\"data\":[]}");
+        let read: Value = serde_json::from_str(&written(&numbers)).expect("it is JSON");
+        assert_eq!(read, json!({ "data": numbers }));
+        assert_eq!(written(&[]), "{\"data\":[]}");
     }
 
     #[test]
     fn differences() {
-        assert_eq!(difference(&[1, 2, 3], &[1, 2, 3]), json!([]));
-        assert_eq!(difference(&[1, 2, 3], &[1, 9, 9, 3]), json!([{"start":1,"deleteCount":1,"data":[9,9]}]));
-        assert_eq!(difference(&[1, 1], &[1]), json!([{"start":1,"deleteCount":1,"data":[]}]));
+        assert_eq!(difference(5, &[1, 2, 3], &[1, 2, 3]), json!([]));
+        assert_eq!(
+            difference(5, &[1, 2, 3], &[1, 9, 9, 3]),
+            json!([{"start":6,"deleteCount":1,"data":[9,9]}])
+        );
+        assert_eq!(difference(0, &[1, 1], &[1]), json!([{"start":1,"deleteCount":1,"data":[]}]));
     }
 }
