@@ -15,7 +15,8 @@ use crate::views::OriError;
 use crate::{
     Call, CallItem, Completion, Edit, Feature, FileDiagnostic, FileId, Fix, Fold, Hint, HintOptions, Hover,
     KernelStatistics, Language, Lens, LineIndex, Link, Liveness, OriSnapshot, Range, Reference,
-    RegisterMarks, RenameError, SassListing, SignatureHelp, Symbol, Target, Token, TreeNode, UnitTokens,
+    RegisterMarks, RenameError, SassListing, SignatureHelp, Symbol, Target, Token, TreeNode, UnitSymbols,
+    UnitTokens,
 };
 
 /// A snapshot of the host. It may be sent to another thread; clones share all results.
@@ -148,6 +149,12 @@ impl Analysis {
     /// The outline of a file.
     pub fn symbols(&self, file: FileId) -> Cancellable<Vec<Symbol>> {
         self.with(|snapshot| crate::symbols::symbols(snapshot, file))
+    }
+
+    /// The outline of a PTX file as [`Analysis::symbols`] has it, unit by unit: what did not change since is the same. Nothing for another
+    /// language.
+    pub fn unit_symbols(&self, file: FileId) -> Cancellable<Option<Vec<UnitSymbols>>> {
+        self.with(|snapshot| crate::symbols::by_unit(snapshot, file))
     }
 
     /// Module-level declarations of all files whose names hold the letters of `query` in their order.

@@ -78,7 +78,7 @@ pub use renaming::RenameError;
 pub use sass::{SassListing, SassRow};
 pub use settings::{Settings, SettingsId};
 pub use snapshot::Lacks;
-pub use symbols::{Symbol, SymbolKind};
+pub use symbols::{Symbol, SymbolKind, UnitSymbols};
 pub use text::{Change, Edit, Range};
 pub use tokens::{Token, TokenKind, TokenModifiers, UnitTokens};
 pub use views::{OriError, PhaseInfo, QueryCount, TreeNode, phases};

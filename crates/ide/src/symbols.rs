@@ -1,7 +1,10 @@
 //! The outline of a file and the search for names over all files.
 
+use std::sync::Arc;
+
 use oriole_inputs::{Db, FunctionUnit, SourceFile};
 use oriole_queries::files;
+use oriole_query_macro::query;
 use oriole_syntax::UnitKind;
 
 use crate::names::{Access, DeclarationKind, Meaning, names};
@@ -44,6 +47,52 @@ pub struct Symbol {
     pub children: Vec<Symbol>,
 }
 
+impl Symbol {
+    /// The symbol with all ranges counted from an earlier byte.
+    #[must_use]
+    pub fn shifted(&self, by: u32) -> Symbol {
+        Symbol {
+            full: self.full.shifted(by),
+            range: self.range.shifted(by),
+            children: self.children.iter().map(|child| child.shifted(by)).collect(),
+            ..self.clone()
+        }
+    }
+}
+
+/// The symbols of a unit of a file. Clones share them.
+#[derive(Clone, Debug)]
+pub struct UnitSymbols {
+    /// The first byte of the unit.
+    pub start: u32,
+    /// The text of the unit.
+    pub text: Arc<str>,
+    /// The symbols, their ranges relative to the unit. Those of an unchanged unit are the same.
+    pub symbols: Arc<[Symbol]>,
+}
+
+/// The symbols of a PTX file, unit by unit; nothing for a host of embedded PTX.
+pub(crate) fn by_unit(snapshot: &Snapshot, file: FileId) -> Option<Vec<UnitSymbols>> {
+    let source = snapshot.ptx(file)?;
+    if !snapshot.is_on(file, Feature::Symbols) {
+        return Some(Vec::new());
+    }
+    let db = &snapshot.db;
+    let of_unit = |&unit: &FunctionUnit<'_>| UnitSymbols {
+        start: unit.start(db),
+        text: Arc::clone(unit.text(db)),
+        symbols: relative_symbols(db, unit).clone(),
+    };
+    Some(files::split_file(db, source).iter().map(of_unit).collect())
+}
+
+/// The symbols of a unit with all that it declares, their ranges relative to it.
+#[query(returns(ref), lru = 2048)]
+fn relative_symbols<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[Symbol]> {
+    let located = Located { source: unit.file(db), at: 0, snippet: None };
+    unit_symbols(db, unit, 0, located, true).into()
+}
+
 pub(crate) fn symbols(snapshot: &Snapshot, file: FileId) -> Vec<Symbol> {
     if !snapshot.is_on(file, Feature::Symbols) {
         return Vec::new();
@@ -53,7 +102,7 @@ pub(crate) fn symbols(snapshot: &Snapshot, file: FileId) -> Vec<Symbol> {
     for (number, located) in snapshot.sources(file).into_iter().enumerate() {
         let inner: Vec<Symbol> = files::split_file(db, located.source)
             .iter()
-            .flat_map(|&unit| unit_symbols(db, unit, located, true))
+            .flat_map(|&unit| unit_symbols(db, unit, unit.start(db), located, true))
             .collect();
         match located.snippet {
             None => all.extend(inner),
@@ -96,8 +145,14 @@ pub(crate) fn signature(db: &dyn Db, unit: FunctionUnit<'_>) -> String {
     }
 }
 
-fn unit_symbols(db: &dyn Db, unit: FunctionUnit<'_>, located: Located<'_>, deep: bool) -> Vec<Symbol> {
-    let start = unit.start(db);
+/// The symbols of a unit that begins at a byte; with `deep` those inside of them, too.
+fn unit_symbols(
+    db: &dyn Db,
+    unit: FunctionUnit<'_>,
+    start: u32,
+    located: Located<'_>,
+    deep: bool,
+) -> Vec<Symbol> {
     let kind = match unit.kind(db) {
         UnitKind::Entry => SymbolKind::Kernel,
         UnitKind::Function | UnitKind::Declaration => SymbolKind::Function,
@@ -195,7 +250,7 @@ pub(crate) fn workspace_symbols(snapshot: &Snapshot, query: &str) -> Vec<(FileId
             if !several && !matches(query, unit.name(db)) {
                 continue;
             }
-            let found = unit_symbols(db, unit, located, false);
+            let found = unit_symbols(db, unit, unit.start(db), located, false);
             let found = found.into_iter().filter(|symbol| matches(query, &symbol.name));
             all.extend(found.map(|symbol| (FileId(index as u32), symbol)));
             if all.len() >= MOST {

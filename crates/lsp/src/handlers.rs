@@ -11,6 +11,7 @@ use crate::convert::{self, markdown};
 use crate::outcome::{Answer, Failure, Reply, answer};
 use crate::profiles::{self, HotLine};
 use crate::snapshot::Snapshot;
+use crate::symbol_units::FileSymbols;
 use crate::token_units::FileTokens;
 use crate::virtual_documents::{self, Document};
 use crate::{navigation, uri};
@@ -68,6 +69,13 @@ pub(crate) struct OfDocument {
 
 pub(crate) fn document_symbols(snapshot: Snapshot, parameters: OfDocument) -> Result<Reply, Failure> {
     let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
+    if let Some(units) = snapshot.analysis.unit_symbols(file)? {
+        let shared = snapshot.shared.clone();
+        drop(snapshot);
+        let (written, answer) = FileSymbols::new(&text, units, shared.symbols(file).as_deref())?;
+        shared.keep_symbols(file, written);
+        return Ok(Reply::Text(answer));
+    }
     let found = snapshot.analysis.symbols(file)?;
     drop(snapshot);
     let symbols: Vec<lsp::DocumentSymbol> =

@@ -46,6 +46,7 @@ mod server;
 mod settings_reader;
 mod shared;
 mod snapshot;
+mod symbol_units;
 mod token_units;
 mod tokens;
 pub mod transport;

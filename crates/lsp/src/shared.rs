@@ -12,6 +12,7 @@ use crate::closed_files::ClosedFiles;
 use crate::followed::Followed;
 use crate::lock::locked;
 use crate::profiles::KernelProfile;
+use crate::symbol_units::FileSymbols;
 use crate::token_units::FileTokens;
 use crate::waits::Waits;
 
@@ -26,6 +27,7 @@ type Tokens = (String, Arc<FileTokens>);
 pub(crate) struct Shared {
     counter: AtomicU64,
     tokens: Mutex<BTreeMap<FileId, Tokens>>,
+    symbols: Mutex<BTreeMap<FileId, Arc<FileSymbols>>>,
     code: Mutex<BTreeMap<FileId, CodeDiagnostics>>,
     waits: Mutex<Waits>,
     marks: Mutex<BTreeMap<FileId, Arc<RegisterMarks>>>,
@@ -47,6 +49,16 @@ impl Shared {
     /// The tokens that were stored last, with their id.
     pub fn tokens(&self, file: FileId) -> Option<(String, Arc<FileTokens>)> {
         locked(&self.tokens).get(&file).cloned()
+    }
+
+    /// Stores a written outline.
+    pub fn keep_symbols(&self, file: FileId, written: FileSymbols) {
+        locked(&self.symbols).insert(file, Arc::new(written));
+    }
+
+    /// The outline that was stored last.
+    pub fn symbols(&self, file: FileId) -> Option<Arc<FileSymbols>> {
+        locked(&self.symbols).get(&file).cloned()
     }
 
     /// Stores diagnostics of code generation; true if they changed.
@@ -121,6 +133,7 @@ impl Shared {
     pub fn forget(&self, file: FileId) {
         locked(&self.marks).remove(&file);
         locked(&self.tokens).remove(&file);
+        locked(&self.symbols).remove(&file);
         locked(&self.code).remove(&file);
         self.forget_profiles(file);
     }
