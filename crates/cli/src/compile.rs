@@ -5,6 +5,7 @@ pub mod question;
 mod several;
 
 use crate::arguments::Compile;
+use crate::crash;
 use crate::files::device::{self, Asked};
 use crate::files::input::shown;
 use crate::files::output::Output;
@@ -82,6 +83,9 @@ fn one(arguments: &Compile, input: &Path) -> Outcome {
     let answer = resident::compiled(arguments, &question)
         .unwrap_or_else(|| answered_here(&question, chip, &options, cache.as_ref()));
     messages::give(Message::of(&shown, &text, &answer.diagnostics));
+    if let Some(error) = &answer.internal {
+        crash::leave(error, &[(&shown, &text)]);
+    }
     let outcome = deliver(answer, &output);
     if let Some(cache) = cache.filter(|_| outcome == Outcome::Right) {
         end(&cache, arguments.verbose);

@@ -45,6 +45,10 @@ impl Environment for Machine {
         })
     }
 
+    fn keep_crash(&self, error: &str, texts: &[(&str, &str)]) -> Option<PathBuf> {
+        crate::crash::left(error, texts)
+    }
+
     fn wait_for_end(&self, process: u32) -> bool {
         let Ok(number) = i32::try_from(process) else { return false };
         match waitpid_any::WaitHandle::open(number) {

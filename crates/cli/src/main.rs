@@ -9,6 +9,7 @@ mod checks;
 mod code;
 mod colour;
 mod compile;
+mod crash;
 mod diff;
 mod dis;
 mod files;
@@ -44,6 +45,7 @@ use arguments::{Arguments, Command};
 use oriole_diagnostics::Code;
 use outcome::{Outcome, failed, misused};
 use std::io::Write;
+use std::panic::{catch_unwind, resume_unwind};
 use std::process::ExitCode;
 use trace::Tracing;
 
@@ -56,6 +58,18 @@ use oriole_memory_functions as _;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    crash::watch();
+    match catch_unwind(program) {
+        Ok(status) => status,
+        Err(panic) => {
+            crash::ended(&*panic);
+            resume_unwind(panic)
+        }
+    }
+}
+
+/// Runs what the command line asks for.
+fn program() -> ExitCode {
     if let Some(call) = ptxas::Call::from_environment() {
         return call.run();
     }

@@ -7,6 +7,7 @@
 mod protocol;
 
 use crate::arguments::{self, Compile};
+use crate::crash;
 use crate::compile::question::{Answer, Question, options_of};
 use crate::files::device::{self, Asked};
 use crate::files::input;
@@ -110,6 +111,9 @@ fn compiled(
     let answer = question.answer(&session, |session| session.compile(1));
     if let Some(cache) = cache {
         cache.finish();
+    }
+    if let Some(error) = &answer.internal {
+        crash::leave(error, &[(&shown, &text)]);
     }
     Ok((answer, output))
 }

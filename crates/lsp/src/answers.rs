@@ -69,6 +69,7 @@ fn run_once(
     complete: bool,
 ) -> bool {
     let id = request.id.clone();
+    let uri = request.params["textDocument"]["uri"].as_str().map(str::to_owned);
     let outdated = || {
         if pending.is_cancelled() {
             return failure(Failure::Cancelled);
@@ -112,6 +113,7 @@ fn run_once(
         Ok(Err(other)) => Err(failure(other)),
         Err(payload) => {
             let message = format!("`{}` failed: {}", row.method, panic_text(&*payload));
+            core.keep_crash(&message, uri.as_deref());
             Err(error(ErrorCode::InternalError as i32, message))
         }
     };
@@ -126,10 +128,38 @@ mod tests {
     use lsp_server::{Connection, Message, RequestId};
     use serde_json::Value;
 
+    use std::path::{Path, PathBuf};
+
     use super::*;
     use crate::client::Client;
     use crate::outcome::Reply;
     use crate::snapshot::Snapshot;
+
+    /// A place for reports of errors, and nothing else.
+    struct Reports;
+
+    impl crate::Environment for Reports {
+        fn read(&self, _: &Path) -> Option<Vec<u8>> {
+            None
+        }
+
+        fn sources(&self, _: &Path) -> Vec<PathBuf> {
+            Vec::new()
+        }
+
+        fn wait_for_end(&self, _: u32) -> bool {
+            false
+        }
+
+        fn keep_crash(&self, error: &str, texts: &[(&str, &str)]) -> Option<PathBuf> {
+            assert_eq!((error, texts), ("`test` failed: number 7", &[][..]));
+            Some(PathBuf::from("/crash"))
+        }
+
+        fn ptxas(&self, _: &str, _: &str) -> Result<crate::Ptxas, crate::PtxasError> {
+            Err(crate::PtxasError::Missing)
+        }
+    }
 
     /// Runs a request that does `run` and returns the error of its answer.
     fn failed(
@@ -138,7 +168,7 @@ mod tests {
         outdated: bool,
     ) -> (i32, String) {
         let (server, client) = Connection::memory();
-        let (core, _) = Core::new(server.into(), Client::default(), Arc::new(crate::Nothing));
+        let (core, _) = Core::new(server.into(), Client::default(), Arc::new(Reports));
         let id = RequestId::from(1);
         let pending: Arc<Pending> = Arc::default();
         locked(&core.pending).insert(id.clone(), pending.clone());
@@ -153,9 +183,15 @@ mod tests {
             &pending,
             Revisions { revision: 0, texts: u64::from(outdated) },
         );
-        let Ok(Message::Response(response)) = client.receiver.try_recv() else {
-            panic!("there is no answer")
-        };
+        let mut next = client.receiver.try_recv().expect("there is an answer");
+        if let Message::Notification(told) = &next {
+            assert!(
+                told.params["message"].as_str().is_some_and(|text| text.contains(" in /crash: ")),
+                "{told:?}"
+            );
+            next = client.receiver.try_recv().expect("there is an answer");
+        }
+        let Message::Response(response) = next else { panic!("there is no answer") };
         assert!(client.receiver.try_recv().is_err() && locked(&core.pending).is_empty());
         response
             .response_result

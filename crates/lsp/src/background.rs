@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use oriole_diagnostics::Code;
 use serde_json::{Value, json};
 
 use crate::diagnostics;
@@ -90,6 +91,9 @@ fn compile_all(
         snapshot.analysis.lens(file, kernel, chip)?;
     }
     let found = snapshot.analysis.code_diagnostics(file, chip)?;
+    if let Some(internal) = found.iter().find(|found| found.code == Code::InternalError) {
+        progress.core.keep_crash(&internal.message, Some(uri));
+    }
     let marks = snapshot.analysis.register_marks(file, chip, &snapshot.shared.marks(file))?;
     Ok(Changed {
         diagnostics: snapshot.shared.keep_code(file, snapshot.revision, found),

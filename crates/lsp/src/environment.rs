@@ -51,6 +51,12 @@ pub trait Environment: Send + Sync {
     /// Waits until a process is gone; false if that cannot be observed.
     fn wait_for_end(&self, process: u32) -> bool;
 
+    /// Keeps what a report of an error of the compiler itself needs: the error and the texts with their names. The folder that has it, if
+    /// there is a new one.
+    fn keep_crash(&self, _error: &str, _texts: &[(&str, &str)]) -> Option<PathBuf> {
+        None
+    }
+
     /// Compiles PTX with an installed `ptxas`.
     ///
     /// # Errors

@@ -236,6 +236,20 @@ impl Core {
         id
     }
 
+    /// Keeps what a report of an error of the compiler itself needs, with the text of a document, and says where.
+    pub fn keep_crash(&self, error: &str, uri: Option<&str>) {
+        let text = uri.and_then(|uri| {
+            let snapshot = self.snapshot();
+            Some((uri, snapshot.analysis.text(snapshot.file(uri).ok()?)?))
+        });
+        let texts: Vec<(&str, &str)> = text.iter().map(|(uri, text)| (*uri, text.as_str())).collect();
+        if let Some(folder) = self.environment.keep_crash(error, &texts) {
+            let message =
+                format!("oriole: what a report of this error needs is in {}: {error}", folder.display());
+            self.notify("window/logMessage", json!({ "type": 1, "message": message }));
+        }
+    }
+
     /// Answers a request, once.
     pub fn respond<R: Into<Reply>>(&self, id: RequestId, result: Result<R, ResponseError>) {
         if locked(&self.pending).remove(&id).is_none() {

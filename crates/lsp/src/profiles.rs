@@ -332,6 +332,11 @@ impl Subject {
         let document = document.ok_or_else(|| Failure::Invalid(format!("`{uri}` is not open")))?;
         Ok(Subject { uri, kernel, document })
     }
+
+    /// The document.
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
 }
 
 /// `oriole.profile`: profiles a kernel now, whether or not the setting is on, and returns the report.

@@ -269,7 +269,11 @@ impl Server {
         };
         self.documents.pool.patient(move || {
             let answer = catch_unwind(AssertUnwindSafe(|| profiles::command(&core, &subject, &pending)));
-            let answer = answer.unwrap_or_else(|payload| Err(Failure::Failed(panic_text(&*payload))));
+            let answer = answer.unwrap_or_else(|payload| {
+                let message = format!("`oriole.profile` failed: {}", panic_text(&*payload));
+                core.keep_crash(&message, Some(subject.uri()));
+                Err(Failure::Failed(message))
+            });
             let answer = answer.map_err(|found| match found {
                 Failure::Cancelled if !pending.is_cancelled() => {
                     error(ErrorCode::ContentModified as i32, "the text changed")

@@ -61,8 +61,8 @@ pub struct Answer {
     pub report: Option<String>,
     /// The JSON document, if it is wanted.
     pub document: Option<String>,
-    /// The compiler contradicted itself.
-    pub is_internal: bool,
+    /// The message of an error of the compiler itself.
+    pub internal: Option<String>,
 }
 
 impl<'a> Question<'a> {
@@ -127,7 +127,11 @@ impl<'a> Question<'a> {
             },
             report: cubin.filter(|_| self.verbose).map(report),
             document: self.json.then(document),
-            is_internal: compiled.diagnostics.iter().any(|found| found.code == Code::InternalError),
+            internal: compiled
+                .diagnostics
+                .iter()
+                .find(|found| found.code == Code::InternalError)
+                .map(|found| found.message.to_string()),
             cubin: cubin.cloned(),
             diagnostics: if self.is_for_programs() { compiled.diagnostics } else { Vec::new() },
         }

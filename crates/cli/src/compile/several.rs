@@ -7,6 +7,7 @@
 use super::delivery::{deliver, end};
 use super::question::{Answer, Question, options_of};
 use crate::arguments::Compile;
+use crate::crash;
 use crate::files::device::{self, Asked};
 use crate::files::input;
 use crate::files::output::Output;
@@ -173,6 +174,9 @@ fn give(input: &Path, done: Result<Done, Failure>) -> Outcome {
     match done {
         Ok(Done { text, answer, output }) => {
             messages::give(Message::of(&input::shown(input), &text, &answer.diagnostics));
+            if let Some(error) = &answer.internal {
+                crash::leave(error, &[(&input::shown(input), &text)]);
+            }
             deliver(answer, &output)
         }
         Err(Failure::File(error)) => failed(error),

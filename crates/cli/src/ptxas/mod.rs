@@ -9,13 +9,16 @@ mod status;
 
 pub use shadow::init_shadow;
 
+use crate::crash;
 use crate::files::input;
 use crate::outcome::{Outcome, print};
 use crate::resident;
 use compile::Assembled;
-use oriole_ptxas::{Action, CommandLine, Compilation, Form, Input, Log, Opt, Source};
+use oriole_diagnostics::Code;
+use oriole_ptxas::{Action, CommandLine, Compilation, Entry, Form, Input, Log, Opt, Source};
 use request::request;
 use status::FAILED;
+use std::cell::OnceCell;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -29,6 +32,8 @@ pub struct Call {
     program: String,
     /// The words of the command line after it.
     words: Vec<String>,
+    /// Standard input, once it was read.
+    standard: OnceCell<String>,
 }
 
 impl Call {
@@ -46,7 +51,7 @@ impl Call {
         }
         while words.next_if(|word| word == NAME).is_some() {}
         let program = if named { own } else { NAME };
-        Some(Call { program: program.to_owned(), words: words.collect() })
+        Some(Call { program: program.to_owned(), words: words.collect(), standard: OnceCell::new() })
     }
 
     /// Does what is asked.
@@ -54,6 +59,12 @@ impl Call {
         let mut log = Log::new(&self.program, Form::Program);
         let done = self.answer(&mut log);
         tell(&log);
+        let is_internal = |entry: &&Entry| entry.text.contains(Code::InternalError.as_str());
+        if let Some(entry) = log.entries().iter().find(is_internal) {
+            let texts: Vec<(&str, &str)> =
+                self.standard.get().map(|text| (STANDARD, text.as_str())).into_iter().collect();
+            crash::leave(entry.text.trim(), &texts);
+        }
         done.unwrap_or(ExitCode::from(FAILED))
     }
 
@@ -88,7 +99,9 @@ impl Call {
         log: &mut Log,
     ) -> Option<ExitCode> {
         let read = inputs(line, log)?;
-        let standard = read.iter().find(|input| input.name == STANDARD).map(|input| input.text.clone());
+        if let Some(input) = read.iter().find(|input| input.name == STANDARD) {
+            let _ = self.standard.set(input.text.clone());
+        }
         let call = resident::Call {
             is_asked: line.has(Opt::Resident),
             program: &self.program,
@@ -111,7 +124,7 @@ impl Call {
                 Some(ExitCode::SUCCESS)
             }
             Assembled::Checked => Some(ExitCode::SUCCESS),
-            Assembled::Unsupported => fallback::run(line, standard.as_deref(), log),
+            Assembled::Unsupported => fallback::run(line, self.standard.get().map(String::as_str), log),
             Assembled::Failed => None,
         }
     }

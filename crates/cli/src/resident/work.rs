@@ -39,7 +39,7 @@ impl Compiler {
         cancelled_by(watch, &session);
         let jobs = jobs(question.jobs, &session);
         let answer = question.answer(&session, |session| session.compile(jobs));
-        if answer.is_internal { None } else { messages::answer(&answer) }
+        if answer.internal.is_some() { None } else { messages::answer(&answer) }
     }
 
     fn assemble(&self, call: &Assemble<'_>, watch: &Watch) -> Option<Vec<u8>> {
