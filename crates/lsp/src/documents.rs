@@ -251,7 +251,7 @@ impl Documents {
         }
         for (uri, version) in profiled {
             let (core, stop) = (self.core.clone(), self.stop.clone());
-            self.pool.patient(move || profile_in_background(&core, &uri, version, &stop));
+            self.pool.running(move || profile_in_background(&core, &uri, version, &stop));
         }
         self.wake(Scope::Open);
     }

@@ -1,4 +1,4 @@
-//! Worker threads: some for urgent requests, some for compiles, one for background work.
+//! Worker threads: some for urgent requests, some for compiles, one for background work, one for runs of kernels.
 //!
 //! They differ by name, and on Linux by priority: where there are few CPUs, compiles yield to answers to a keystroke.
 
@@ -13,15 +13,17 @@ pub(crate) struct Pool {
     urgent: Option<Sender<Task>>,
     building: Option<Sender<Task>>,
     patient: Option<Sender<Task>>,
+    running: Option<Sender<Task>>,
     threads: Vec<std::thread::JoinHandle<()>>,
 }
 
 impl Pool {
-    /// `count` threads for urgent tasks, as many for compiles, and one for background work.
+    /// `count` threads for urgent tasks, as many for compiles, one for background work, and one for runs.
     pub fn new(count: usize) -> Pool {
         let (urgent_sender, urgent_receiver) = unbounded::<Task>();
         let (building_sender, building_receiver) = unbounded::<Task>();
         let (patient_sender, patient_receiver) = unbounded::<Task>();
+        let (running_sender, running_receiver) = unbounded::<Task>();
         let mut threads = Vec::new();
         let mut start = |name: &str, nice: i32, receiver: crossbeam_channel::Receiver<Task>| {
             let run = move || {
@@ -39,10 +41,12 @@ impl Pool {
             start("lsp-building", 2, building_receiver.clone());
         }
         start("lsp-patient", 10, patient_receiver);
+        start("lsp-running", 10, running_receiver);
         Pool {
             urgent: Some(urgent_sender),
             building: Some(building_sender),
             patient: Some(patient_sender),
+            running: Some(running_sender),
             threads,
         }
     }
@@ -67,6 +71,13 @@ impl Pool {
             let _ = sender.send(Box::new(task));
         }
     }
+
+    /// Runs a task that runs kernels, which takes seconds: background work does not wait for it.
+    pub fn running(&self, task: impl FnOnce() + Send + 'static) {
+        if let Some(sender) = &self.running {
+            let _ = sender.send(Box::new(task));
+        }
+    }
 }
 
 /// Raises the nice value of this thread by this amount; where the system refuses, it stays unchanged.
@@ -85,7 +96,7 @@ fn step_back(nice: i32) {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        (self.urgent, self.building, self.patient) = (None, None, None);
+        (self.urgent, self.building, self.patient, self.running) = (None, None, None, None);
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }

@@ -1,7 +1,7 @@
 //! Profiles of kernels as an editor shows them: findings as diagnostics, the hottest lines as hints, a report as text.
 //!
-//! They come from a model of the time of a launch that runs in the simulator, which may take long: this runs on the worker for
-//! background work, with a budget of time, and an edit of the document ends it. No snapshot is held while a kernel runs, so no
+//! They come from a model of the time of a launch that runs in the simulator, which may take long: this runs on a worker
+//! of its own, with a budget of time, and an edit of the document ends it. No snapshot is held while a kernel runs, so no
 //! change waits. What a fault is, and where it is looked for, is `oriole-profile`'s.
 
 use std::cell::Cell;
@@ -340,10 +340,9 @@ impl Subject {
 }
 
 /// `oriole.profile`: profiles a kernel now, whether or not the setting is on, and returns the report.
-pub(crate) fn command(core: &Core, subject: &Subject, pending: &Pending) -> Answer {
+pub(crate) fn command(core: &Core, subject: &Subject, pending: &Pending, stop: &AtomicBool) -> Answer {
     let Subject { uri, kernel, document } = subject;
-    let stop = AtomicBool::new(false);
-    let mut watch = Watch::new(core, (uri, document.version), document.profile.budget, &stop);
+    let mut watch = Watch::new(core, (uri, document.version), document.profile.budget, stop);
     watch.pending = Some(pending);
     let prepared = prepare(&watch)?;
     let profile = kernel_profile(&watch, &prepared, kernel)?;

@@ -262,13 +262,14 @@ impl Server {
 
     /// `oriole.profile`: it may take seconds, and the client waits for it.
     fn profile(&mut self, request: Request, pending: Arc<Pending>) {
-        let core = self.core.clone();
+        let (core, stop) = (self.core.clone(), self.documents.stop.clone());
         let subject = match profiles::Subject::of(&core, &request.params) {
             Ok(subject) => subject,
             Err(found) => return core.respond::<Value>(request.id, Err(failure(found))),
         };
-        self.documents.pool.patient(move || {
-            let answer = catch_unwind(AssertUnwindSafe(|| profiles::command(&core, &subject, &pending)));
+        self.documents.pool.running(move || {
+            let answer =
+                catch_unwind(AssertUnwindSafe(|| profiles::command(&core, &subject, &pending, &stop)));
             let answer = answer.unwrap_or_else(|payload| {
                 let message = format!("`oriole.profile` failed: {}", panic_text(&*payload));
                 core.keep_crash(&message, Some(subject.uri()));

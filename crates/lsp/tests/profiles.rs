@@ -186,7 +186,7 @@ fn a_kernel_is_profiled_when_it_is_asked_for() {
     client.stop();
 }
 
-/// A profile ends with its budget, with an edit, and when it is cancelled.
+/// A profile ends with its budget, with an edit, when it is cancelled, and with the server.
 #[test]
 fn long_profiles_end_early() {
     let mut client = start(Arc::new(Endless), &json!({ "profile": { "budget": 100 } }));
@@ -207,5 +207,7 @@ fn long_profiles_end_early() {
     client.tell("$/cancelRequest", json!({ "id": id }));
     let cancelled = client.answer(&id).response_result.expect_err("it is not wanted");
     expect!["-32801 -32800"].assert_eq(&format!("{} {}", edited.code, cancelled.code));
+    let run = json!({ "command": "oriole.profile", "arguments": [{ "uri": URI, "kernel": "long" }] });
+    client.send("workspace/executeCommand", run);
     client.stop();
 }
