@@ -34,8 +34,8 @@ const REPORTED_LINES: usize = 10;
 const STEP_LIMIT: u64 = 50_000_000;
 /// Instructions of all threads that the search for a launch may run, for each try.
 const LAUNCH_BUDGET: u64 = 1_000_000;
-/// Blocks of a grid that is made up: several waves on every chip.
-const MADE_BLOCKS: u64 = 16_896;
+/// Blocks of a grid that is made up: at least a wave on every chip.
+const MADE_BLOCKS: u64 = 4224;
 /// Time between two looks whether the document has changed.
 const LOOK: Duration = Duration::from_millis(2);
 

@@ -75,26 +75,21 @@ impl Finding {
 
 /// Profiles a launch that has run.
 pub fn profile(recording: &Recording, code: &Code, by: By) -> Profile {
-    profile_with(recording, code, by, recording.estimate(), &|| false).0
+    profile_with(recording, code, by, &|| false).0
 }
 
-/// The same, unless `stop` becomes true between two replays: then there is no profile.
+/// The same, unless `stop` becomes true, and stays so, before it is done: then there is no profile.
 pub fn profile_until(recording: &Recording, code: &Code, by: By, stop: &dyn Fn() -> bool) -> Option<Profile> {
     if stop() {
         return None;
     }
-    let (profile, whole) = profile_with(recording, code, by, recording.estimate(), stop);
+    let (profile, whole) = profile_with(recording, code, by, stop);
     whole.then_some(profile)
 }
 
 /// The profile, and whether all candidates were asked about.
-fn profile_with(
-    recording: &Recording,
-    code: &Code,
-    by: By,
-    estimate: Estimate,
-    stop: &dyn Fn() -> bool,
-) -> (Profile, bool) {
+fn profile_with(recording: &Recording, code: &Code, by: By, stop: &dyn Fn() -> bool) -> (Profile, bool) {
+    let estimate = recording.with_until(&Remedy::default(), stop);
     let question = Question { code, recording, estimate: &estimate };
     let mut candidates = access::candidates(&question);
     candidates.extend(machine::candidates(&question));
@@ -111,7 +106,9 @@ fn profile_with(
         }
         let share = match &candidate.cost {
             Cost::Share(share) => *share,
-            Cost::Without(remedy) => 1.0 - recording.with(remedy).cycles / estimate.cycles.max(1.0),
+            Cost::Without(remedy) => {
+                1.0 - recording.with_until(remedy, stop).cycles / estimate.cycles.max(1.0)
+            }
         };
         if share >= candidate.kind.row().least {
             if let Cost::Without(remedy) = &candidate.cost {
@@ -138,13 +135,13 @@ fn profile_with(
         next_step,
         estimate,
     };
-    (profile, whole)
+    (profile, whole && !stop())
 }
 
 /// Waits that are left when all else is put right, with what they cost then; `None` if it was stopped.
 fn remaining(question: &Question, cured: &Remedy, stop: &dyn Fn() -> bool) -> Option<Vec<(Candidate, f64)>> {
     let recording = question.recording;
-    let better = recording.with(cured);
+    let better = recording.with_until(cured, stop);
     if better.bound != Bound::Latency {
         return Some(Vec::new());
     }
@@ -155,7 +152,7 @@ fn remaining(question: &Question, cured: &Remedy, stop: &dyn Fn() -> bool) -> Op
             return None;
         }
         let Cost::Without(remedy) = &candidate.cost else { continue };
-        let best = recording.with(&cured.and(remedy)).cycles;
+        let best = recording.with_until(&cured.and(remedy), stop).cycles;
         let share = (better.cycles - best) / question.estimate.cycles.max(1.0);
         if share >= candidate.kind.row().least {
             found.push((candidate, share));

@@ -113,6 +113,11 @@ impl Recording {
 
     /// The time with changes.
     pub fn with(&self, remedy: &Remedy) -> Estimate {
+        self.with_until(remedy, &|| false)
+    }
+
+    /// The same. When `stop` becomes true, and it must stay so, the replay ends, and the estimate is that of a part.
+    pub fn with_until(&self, remedy: &Remedy, stop: &dyn Fn() -> bool) -> Estimate {
         let (parameters, grid, totals) = (self.parameters, &self.grid, &self.totals);
         let changed = |(index, step): (usize, &Option<Step>)| {
             Some(step.as_ref()?.changed(remedy.changes(index as u32), remedy.no_stalls))
@@ -131,7 +136,7 @@ impl Recording {
         let l1_bytes = (parameters.l1.cycles() * 1024).saturating_sub(shared).max(8 * 1024);
         let mut replay = Replay::new(whole, &steps, grid.simulated as usize, held, l1_bytes, starts);
         replay.no_barriers = remedy.no_barriers;
-        replay.run();
+        replay.run(stop);
         let per_sm = started as f64 / grid.simulated as f64;
         let replayed = extrapolated(&replay, grid, per_sm, held);
         // The operations at one address, of all blocks, are one after the other.

@@ -23,6 +23,8 @@ use std::collections::{HashMap, VecDeque};
 const INSTRUCTIONS_OF_LINE: u32 = 8;
 /// Cycles of an asynchronous matrix multiply beyond those of its unit. Guessed.
 const PRODUCT_LATENCY: u64 = 32;
+/// Steps between two questions whether the replay is to end.
+const BETWEEN_QUESTIONS: u64 = 4096;
 /// Quarters of an SM.
 const QUARTERS: usize = 4;
 
@@ -143,9 +145,14 @@ impl<'a> Replay<'a> {
     }
 
     /// Runs all blocks to their end.
-    pub(crate) fn run(&mut self) {
+    pub(crate) fn run(&mut self, stop: &dyn Fn() -> bool) {
         self.start_blocks(0);
+        let mut steps = 0u64;
         loop {
+            steps += 1;
+            if steps.is_multiple_of(BETWEEN_QUESTIONS) && stop() {
+                break;
+            }
             let Some((sm, quarter)) = self.first() else {
                 if self.force() {
                     continue;

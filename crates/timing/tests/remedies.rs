@@ -57,6 +57,18 @@ fn other_faults_are_taken_away() {
     assert!(absent.cycles < near.estimate().cycles && absent.forced == 0);
 }
 
+/// A replay that is stopped ends early; one that is not has the whole time.
+#[test]
+fn replays_end_when_they_are_stopped() {
+    let text = repeated(64, "IMAD R@, R8, R8, R8 ; stall=2");
+    let long = Kernel { grid: 8, block: 1024, ..Kernel::new(framed(4, &text)) }.recording();
+    let whole = long.estimate();
+    let issued = |of: &oriole_timing::Estimate| of.lines.iter().map(|line| line.issued).sum::<u64>();
+    let part = long.with_until(&Remedy::default(), &|| true);
+    assert!(0 < issued(&part) && issued(&part) < issued(&whole), "{} {}", issued(&part), issued(&whole));
+    assert_eq!(long.with_until(&Remedy::default(), &|| false), whole);
+}
+
 /// Latency is hidden, warps of more blocks are held, and neighbours are those that come directly after each other.
 #[test]
 fn waits_can_be_asked_about() {
