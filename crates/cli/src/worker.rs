@@ -7,8 +7,8 @@
 mod protocol;
 
 use crate::arguments::{self, Compile};
-use crate::crash;
 use crate::compile::question::{Answer, Question, options_of};
+use crate::crash;
 use crate::files::device::{self, Asked};
 use crate::files::input;
 use crate::files::output::Output;
