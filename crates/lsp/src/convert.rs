@@ -97,12 +97,12 @@ pub(crate) fn symbol_kind(kind: SymbolKind) -> lsp::SymbolKind {
 }
 
 #[allow(deprecated, reason = "the structure has a field that must be named")]
-pub(crate) fn symbol(text: &Text, symbol: Symbol) -> lsp::DocumentSymbol {
+pub(crate) fn symbol(text: &Text, symbol: &Symbol) -> lsp::DocumentSymbol {
     let children: Vec<lsp::DocumentSymbol> =
-        symbol.children.into_iter().map(|child| self::symbol(text, child)).collect();
+        symbol.children.iter().map(|child| self::symbol(text, child)).collect();
     lsp::DocumentSymbol {
-        name: symbol.name,
-        detail: (!symbol.detail.is_empty()).then_some(symbol.detail),
+        name: symbol.name.clone(),
+        detail: (!symbol.detail.is_empty()).then(|| symbol.detail.clone()),
         kind: symbol_kind(symbol.kind),
         tags: None,
         deprecated: None,

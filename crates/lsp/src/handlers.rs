@@ -79,7 +79,7 @@ pub(crate) fn document_symbols(snapshot: Snapshot, parameters: OfDocument) -> Re
     let found = snapshot.analysis.symbols(file)?;
     drop(snapshot);
     let symbols: Vec<lsp::DocumentSymbol> =
-        found.into_iter().map(|symbol| convert::symbol(&text, symbol)).collect();
+        found.iter().map(|symbol| convert::symbol(&text, symbol)).collect();
     crate::outcome::text(&symbols)
 }
 

@@ -29,7 +29,7 @@ impl WrittenUnit {
     fn new(of: &UnitSymbols, encoding: Encoding) -> Result<WrittenUnit, Failure> {
         let lines = Arc::new(LineIndex::of_document(&of.text));
         let text = Text { text: Arc::new(of.text.to_string()), lines, encoding };
-        let written = elements(&text, of.symbols.iter().cloned())?;
+        let written = elements(&text, &of.symbols)?;
         let mut left = written.as_str();
         let mut text = String::with_capacity(written.len());
         let mut lines = Vec::new();
@@ -58,8 +58,9 @@ impl WrittenUnit {
 }
 
 /// Symbols as elements of an array, with commas between them.
-fn elements(text: &Text, symbols: impl Iterator<Item = Symbol>) -> Result<String, Failure> {
-    let symbols: Vec<lsp::DocumentSymbol> = symbols.map(|symbol| convert::symbol(text, symbol)).collect();
+fn elements(text: &Text, symbols: &[Symbol]) -> Result<String, Failure> {
+    let symbols: Vec<lsp::DocumentSymbol> =
+        symbols.iter().map(|symbol| convert::symbol(text, symbol)).collect();
     let array = serde_json::to_string(&symbols).map_err(|error| Failure::Failed(error.to_string()))?;
     Ok(array[1..array.len() - 1].to_owned())
 }
@@ -89,7 +90,8 @@ impl FileSymbols {
             let start = text.position(of.start);
             // On its first line columns of a unit are those of the file only if it begins that line.
             if start.character > 0 && of.symbols.iter().any(|symbol| !is_below(&of.text, symbol)) {
-                out.push_str(&elements(text, of.symbols.iter().map(|symbol| symbol.shifted(of.start)))?);
+                let placed: Vec<Symbol> = of.symbols.iter().map(|symbol| symbol.shifted(of.start)).collect();
+                out.push_str(&elements(text, &placed)?);
                 continue;
             }
             let key = of.symbols.as_ptr() as usize;
@@ -134,9 +136,9 @@ mod tests {
             host.change(file, &[Change { range, text: new.to_owned() }]);
             let analysis = host.analysis();
             let text = Text::of(&analysis, file, Encoding::Utf16).unwrap();
-            let whole =
-                analysis.symbols(file).unwrap().into_iter().map(|symbol| convert::symbol(&text, symbol));
-            let whole = json!(whole.collect::<Vec<_>>());
+            let whole = analysis.symbols(file).unwrap();
+            let whole: Vec<_> = whole.iter().map(|symbol| convert::symbol(&text, symbol)).collect();
+            let whole = json!(whole);
             let units = analysis.unit_symbols(file).unwrap().unwrap();
             let (written, answer) = FileSymbols::new(&text, units, before.as_ref()).unwrap();
             assert_eq!(serde_json::from_str::<Value>(&answer).unwrap(), whole);
