@@ -5,6 +5,7 @@ use std::str::FromStr;
 use oriole_shared_store::{Connection, Server};
 
 use crate::blocking::Blocking;
+use crate::part::{AddressError, SCHEMES};
 use crate::{objects, remote, web};
 
 /// A server that needs one of the clients of this crate.
@@ -17,23 +18,6 @@ enum Kind {
     Remote(Blocking<remote::Place>),
     Web(Blocking<web::Place>),
 }
-
-/// An address that cannot be used.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum AddressError {
-    /// No client has this scheme.
-    #[error("`{0}` has none of the schemes {schemes}", schemes = SCHEMES.join(", "))]
-    Scheme(String),
-    /// There is no machine, bucket or folder in it.
-    #[error("`{0}` names no server, bucket or folder")]
-    Place(String),
-    /// A client refuses an option, or has not all that it needs.
-    #[error("{0}")]
-    Options(String),
-}
-
-/// Schemes of addresses, without those of `oriole-shared-store`.
-pub const SCHEMES: [&str; 9] = ["azblob", "fs", "gcs", "ghac", "grpc", "grpcs", "https", "s3", "webdav"];
 
 impl FromStr for Address {
     type Err = AddressError;
@@ -61,13 +45,5 @@ impl Server for Address {
             Kind::Remote(place) => place.connect(),
             Kind::Web(place) => place.connect(),
         }
-    }
-}
-
-/// User and password of an authority, and the rest of it.
-pub(crate) fn login(authority: &str) -> (Option<(&str, &str)>, &str) {
-    match authority.rsplit_once('@') {
-        Some((login, place)) => (Some(login.split_once(':').unwrap_or((login, ""))), place),
-        None => (None, authority),
     }
 }

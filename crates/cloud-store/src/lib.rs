@@ -12,9 +12,13 @@ mod blocking;
 #[cfg(feature = "clients")]
 mod objects;
 #[cfg(feature = "clients")]
+mod part;
+#[cfg(feature = "clients")]
 mod remote;
 #[cfg(feature = "clients")]
 mod web;
 
 #[cfg(feature = "clients")]
-pub use address::{Address, AddressError, SCHEMES};
+pub use address::Address;
+#[cfg(feature = "clients")]
+pub use part::{AddressError, SCHEMES};

@@ -3,8 +3,8 @@
 use opendal::{Error, ErrorKind, Operator};
 use oriole_shared_store::{Failure, LARGEST};
 
-use crate::address::{AddressError, login};
 use crate::blocking::Ask;
+use crate::part::{AddressError, login};
 
 /// A place in an object store, with the client for it.
 #[derive(Clone)]

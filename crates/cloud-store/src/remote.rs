@@ -15,8 +15,8 @@ use tonic::metadata::MetadataValue;
 use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
 use tonic::{Code, Request, Status};
 
-use crate::address::{AddressError, login};
 use crate::blocking::Ask;
+use crate::part::{AddressError, login};
 
 use api::action_cache_client::ActionCacheClient;
 use api::content_addressable_storage_client::ContentAddressableStorageClient;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use oriole_shared_store::{Failure, KEY, LARGEST, path_of_values};
 use reqwest::{Client, StatusCode};
 
-use crate::address::{AddressError, login};
 use crate::blocking::Ask;
+use crate::part::{AddressError, login};
 
 /// A server and the place of values in it.
 #[derive(Clone)]

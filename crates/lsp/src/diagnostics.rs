@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::convert;
 use crate::outcome::{Answer, Failure, answer};
-use crate::profiles;
 use crate::snapshot::Snapshot;
 
 /// The diagnostics of a document: syntax and types, and those of code generation for exactly this text.
@@ -17,7 +16,7 @@ pub(crate) fn diagnostics(snapshot: Snapshot, uri: &str) -> Result<Vec<lsp::Diag
     let (file, text) = snapshot.open(uri)?;
     let mut found = snapshot.analysis.diagnostics(file)?;
     let (shared, revision) = (snapshot.shared.clone(), snapshot.revision);
-    let profiles = profiles::current(&snapshot, uri);
+    let profiles = snapshot.profiles(uri);
     // The snapshot is no longer needed: no change has to wait for it.
     drop(snapshot);
     for more in shared.code(file, revision).iter() {

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::convert::{self, markdown};
+use crate::kernel_profile::HotLine;
 use crate::outcome::{Answer, Failure, Reply, answer};
-use crate::profiles::{self, HotLine};
 use crate::snapshot::Snapshot;
 use crate::symbol_units::FileSymbols;
 use crate::token_units::FileTokens;
@@ -260,7 +260,7 @@ pub(crate) fn inlay_hints(snapshot: Snapshot, parameters: OfRange) -> Answer {
     let options = snapshot.document(uri)?.hints;
     let range = text.bytes(parameters.range);
     let hints = snapshot.analysis.hints(file, range, options)?;
-    let profiles = profiles::current(&snapshot, uri);
+    let profiles = snapshot.profiles(uri);
     drop(snapshot);
     let hot = profiles.iter().flat_map(|profile| &profile.hot);
     let hot = hot.filter(|hot| range.start <= hot.at && hot.at <= range.end).map(|hot| hot_hint(&text, hot));

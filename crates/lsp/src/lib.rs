@@ -31,6 +31,7 @@ mod extensions;
 mod followed;
 mod handlers;
 mod hosts;
+mod kernel_profile;
 mod lock;
 mod memory;
 mod navigation;

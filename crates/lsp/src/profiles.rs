@@ -2,10 +2,9 @@
 //!
 //! They come from a model of the time of a launch that runs in the simulator, which may take long: this runs on a worker
 //! of its own, with a budget of time, and an edit of the document ends it. No snapshot is held while a kernel runs, so no
-//! change waits. What a fault is, and where it is looked for, is `oriole-profile`'s.
+//! change waits. The rules that find faults are in `oriole-profile`.
 
 use std::cell::Cell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -20,6 +19,7 @@ use crate::asked::Asked;
 use crate::background::push_diagnostics;
 use crate::convert::Text;
 use crate::hosts::{Core, Pending};
+use crate::kernel_profile::{HotLine, KernelProfile};
 use crate::lock::locked;
 use crate::outcome::{Answer, Failure, parse};
 use crate::snapshot::{Document, Snapshot};
@@ -38,44 +38,6 @@ const LAUNCH_BUDGET: u64 = 1_000_000;
 const MADE_BLOCKS: u64 = 4224;
 /// Time between two looks whether the document has changed.
 const LOOK: Duration = Duration::from_millis(2);
-
-/// The settings of profiles.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct ProfileSettings {
-    /// Kernels are profiled whenever the text is at rest.
-    pub enable: bool,
-    /// The time that the profiles of a document may take.
-    pub budget: Duration,
-}
-
-impl Default for ProfileSettings {
-    fn default() -> ProfileSettings {
-        ProfileSettings { enable: false, budget: Duration::from_millis(5000) }
-    }
-}
-
-/// A line with many waits.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct HotLine {
-    /// The end of its statement.
-    pub at: u32,
-    /// Its share of the waits of the kernel.
-    pub share: f64,
-    /// The reasons, and how often it was issued.
-    pub why: String,
-}
-
-/// The profile of a kernel, for one version of its document and a chip.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct KernelProfile {
-    pub kernel: String,
-    pub version: i32,
-    pub chip: Chip,
-    pub findings: Vec<FileDiagnostic>,
-    pub hot: Vec<HotLine>,
-    /// The report for a reader.
-    pub text: String,
-}
 
 /// Looks whether a profile is still wanted.
 struct Watch<'a> {
@@ -352,16 +314,4 @@ pub(crate) fn command(core: &Core, subject: &Subject, pending: &Pending, stop: &
     });
     keep(&watch, &prepared, vec![profile]);
     Ok(answer)
-}
-
-/// The profiles of a document that are of its present text and chip.
-pub(crate) fn current(snapshot: &Snapshot, uri: &str) -> Vec<Arc<KernelProfile>> {
-    let Ok(document) = snapshot.document(uri) else { return Vec::new() };
-    let mut known = snapshot.shared.profiles(document.file);
-    if known.is_empty() {
-        return known;
-    }
-    let Ok(chip) = snapshot.chip(document.file, None) else { return Vec::new() };
-    known.retain(|profile| profile.version == document.version && profile.chip == chip);
-    known
 }

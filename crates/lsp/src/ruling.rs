@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::Environment;
 use crate::config::{Config, DirectoryConfig, FILE, HintConfig, PROFILE_BUDGET, ProfileConfig};
-use crate::profiles::ProfileSettings;
+use crate::kernel_profile::ProfileSettings;
 use crate::settings_reader::Reader;
 
 /// The effective configuration of a file, and errors of the configuration.

@@ -5,7 +5,7 @@ use oriole_options::{KNOBS, KnobKind, Options, Value as KnobValue};
 use serde_json::{Value, json};
 
 use crate::config::PROFILE_BUDGET;
-use crate::profiles::ProfileSettings;
+use crate::kernel_profile::ProfileSettings;
 
 /// The JSON schema of `oriole.toml` and of the client's settings.
 pub fn schema() -> Value {

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::closed_files::ClosedFiles;
 use crate::followed::Followed;
+use crate::kernel_profile::KernelProfile;
 use crate::lock::locked;
-use crate::profiles::KernelProfile;
 use crate::symbol_units::FileSymbols;
 use crate::token_units::FileTokens;
 use crate::waits::Waits;

@@ -12,8 +12,8 @@ use oriole_ide::{Analysis, FileId, HintOptions};
 use crate::client::Client;
 use crate::convert::Text;
 use crate::environment::Environment;
+use crate::kernel_profile::{KernelProfile, ProfileSettings};
 use crate::outcome::Failure;
-use crate::profiles::ProfileSettings;
 use crate::shared::Shared;
 use crate::workspace_files::Files;
 
@@ -45,6 +45,18 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
+    /// The profiles of a document that are of its present text and chip.
+    pub fn profiles(&self, uri: &str) -> Vec<Arc<KernelProfile>> {
+        let Ok(document) = self.document(uri) else { return Vec::new() };
+        let mut known = self.shared.profiles(document.file);
+        if known.is_empty() {
+            return known;
+        }
+        let Ok(chip) = self.chip(document.file, None) else { return Vec::new() };
+        known.retain(|profile| profile.version == document.version && profile.chip == chip);
+        known
+    }
+
     pub fn document(&self, uri: &str) -> Result<&Document, Failure> {
         self.documents.get(uri).ok_or_else(|| Failure::Invalid(format!("`{uri}` is not open")))
     }
