@@ -1,5 +1,6 @@
 """Servers of values, each with the URL by which hosts ask it: programs where they are installed, and small ones of our own."""
 
+import os
 import shutil
 import signal
 import socket
@@ -63,6 +64,12 @@ class Server:
             self.process.wait()
 
 
+def installed(program):
+    """The path of a program from any folder; nothing if it is not there."""
+    found = shutil.which(program)
+    return found and os.path.abspath(found)
+
+
 def answers(host, port):
     """Whether something listens there, asked from the host itself."""
     probe = f"import socket; socket.create_connection(({network.Hosts.ADDRESS!r}, {port}), 1)"
@@ -85,7 +92,7 @@ def started(hosts, command, port, folder):
 
 
 def of_redis(given, hosts, folder):
-    program = shutil.which("redis-server")
+    program = installed("redis-server")
     if not program:
         return None
     command = [program, "--port", "6379", "--save", "", "--appendonly", "no", "--protected-mode", "no"]
@@ -124,7 +131,7 @@ def of_web(given, hosts, folder, secure):
 
 
 def of_s3(given, hosts, folder):
-    program = shutil.which(given.moto)
+    program = installed(given.moto)
     if not program:
         return None
     process = started(hosts, [program, "-H", "0.0.0.0", "-p", "5000"], 5000, folder)
@@ -136,7 +143,7 @@ def of_s3(given, hosts, folder):
 
 
 def of_grpc(given, hosts, folder):
-    program = shutil.which(given.buildgrid)
+    program = installed(given.buildgrid)
     if not program:
         return None
     folder.mkdir(parents=True)

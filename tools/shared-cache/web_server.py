@@ -14,6 +14,8 @@ LATE = False
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # An answer is two writes.
+    disable_nagle_algorithm = True
 
     def answer(self, status, body=b""):
         if LATE:
