@@ -123,14 +123,19 @@ fn write(parent: &Path, error: &str, words: &[OsString], texts: &[(&str, &str)])
     Ok(folder.keep())
 }
 
-/// A word of a command line without the user and the password of an address in it.
+/// A word of a command line without the user and the password of an address in it, and without its options: those of a client may
+/// be keys.
 fn without_password(word: &str) -> String {
+    let (word, options) = match word.find("://").and_then(|start| Some(start + word[start..].find('?')?)) {
+        Some(at) => (&word[..at], "?***"),
+        None => (word, ""),
+    };
     let secret = word.find("://").and_then(|start| {
         let host = &word[start + 3..];
         let end = host.find('/').unwrap_or(host.len());
         Some((start + 3, start + 3 + host[..end].rfind('@')?))
     });
-    secret.map_or(word.to_owned(), |(start, end)| format!("{}***{}", &word[..start], &word[end..]))
+    secret.map_or(word.to_owned(), |(start, end)| format!("{}***{}", &word[..start], &word[end..])) + options
 }
 
 /// The phase of an error whose text is `in PHASE: MESSAGE`.
@@ -140,10 +145,13 @@ fn phase(error: &str) -> Option<&str> {
     (!phase.contains(char::is_whitespace)).then_some(phase)
 }
 
+/// Options before files that are no inputs: outputs, and secrets.
+const NO_INPUTS: [&str; 4] = ["-o", "--output", "--output-file", "--cache-signing-key"];
+
 /// The words of a command line that are files to read.
 fn inputs(words: &[OsString]) -> impl Iterator<Item = &Path> {
-    let is_output = |word: &OsString| word == "-o" || word == "--output" || word == "--output-file";
-    let words = words.iter().zip(words.iter().skip(1)).filter(move |(before, _)| !is_output(before));
+    let is_input = |before: &OsString| !NO_INPUTS.iter().any(|option| before == option);
+    let words = words.iter().zip(words.iter().skip(1)).filter(move |(before, _)| is_input(before));
     words
         .map(|(_, word)| Path::new(word))
         .filter(|path| path.metadata().is_ok_and(|facts| facts.is_file() && facts.len() <= LARGEST))
@@ -174,8 +182,17 @@ mod tests {
         assert!(panicked.is_err());
         let output = scratch.path().join("k.cubin");
         std::fs::write(&output, "old").expect("it can be written");
-        let words =
-            ["oriole".as_ref(), "compile".as_ref(), input.as_os_str(), "-o".as_ref(), output.as_os_str()];
+        let key = scratch.path().join("key");
+        std::fs::write(&key, "a secret of some length").expect("it can be written");
+        let words = [
+            "oriole".as_ref(),
+            "compile".as_ref(),
+            input.as_os_str(),
+            "-o".as_ref(),
+            output.as_os_str(),
+            "--cache-signing-key".as_ref(),
+            key.as_os_str(),
+        ];
         let words = words.map(OsString::from);
         let folder = write(scratch.path(), "in GvnCse: number 7", &words, &[("../a b<stdin>", "text")]);
         let folder = folder.expect("it is written");
@@ -197,7 +214,7 @@ mod tests {
         expect![[r#"
             error: in GvnCse: number 7
             phase: GvnCse
-            command line: "oriole" "compile" "FOLDER/k.ptx" "-o" "FOLDER/k.cubin"
+            command line: "oriole" "compile" "FOLDER/k.ptx" "-o" "FOLDER/k.cubin" "--cache-signing-key" "FOLDER/key"
             inputs:
               1-a_b_stdin_ is ../a b<stdin>
               2-k.ptx is FOLDER/k.ptx"#]]
@@ -210,9 +227,14 @@ mod tests {
 
     #[test]
     fn passwords_are_left_out() {
-        let shown =
-            ["--cache-url=redis://me:p@ss@host:1/0", "http://host/a@b", "k.ptx"].map(without_password);
-        assert_eq!(shown, ["--cache-url=redis://***@host:1/0", "http://host/a@b", "k.ptx"]);
+        let words = [
+            "--cache-url=redis://me:p@ss@host:1/0",
+            "http://host/a@b",
+            "k?.ptx",
+            "s3://b/p?secret_access_key=x",
+        ];
+        let shown = words.map(without_password);
+        assert_eq!(shown, ["--cache-url=redis://***@host:1/0", "http://host/a@b", "k?.ptx", "s3://b/p?***"]);
     }
 
     #[test]

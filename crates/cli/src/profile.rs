@@ -12,7 +12,7 @@ use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::session;
 use code::Source;
-use oriole_explore::{ProfileOptions, ProfiledImage};
+use oriole_explore::{ProfileError, ProfileOptions, ProfiledImage};
 use oriole_profile::{By, Shown};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -97,7 +97,11 @@ fn one(image: &ProfiledImage, launch: &Launch, arguments: &Profile) -> Result<()
         }),
     };
     let found = image.profile(&launch.for_simulator(options), asked, &|| false);
-    let found = found.map_err(|error| error.to_string())?;
+    let found = found.map_err(|error| match (&error, arguments.by) {
+        (ProfileError::By(_), Some(PlacesBy::Ptx)) => format!("--by ptx: {error}"),
+        (ProfileError::By(_), _) => format!("--by source: {error}"),
+        _ => error.to_string(),
+    })?;
     let code = image.code(&launch.entry).map_err(|error| error.to_string())?;
     if arguments.json {
         print(&format!("{}\n", oriole_profile::document(&found, code, &launch.name)));

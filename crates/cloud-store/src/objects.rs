@@ -2,6 +2,7 @@
 
 use opendal::{Error, ErrorKind, Operator};
 use oriole_shared_store::{Failure, LARGEST};
+use tokio_stream::StreamExt;
 
 use crate::blocking::Ask;
 use crate::part::{AddressError, login};
@@ -77,6 +78,20 @@ fn path(name: &str) -> String {
     format!("{folder}/{file}")
 }
 
+/// An object, piece by piece; nothing if it is too large.
+async fn read(operator: &Operator, path: &str) -> Result<Option<Vec<u8>>, Error> {
+    let mut pieces = operator.reader(path).await?.into_stream(..).await?;
+    let mut value = Vec::new();
+    while let Some(piece) = pieces.next().await {
+        let piece = piece?;
+        if value.len() + piece.len() > LARGEST {
+            return Ok(None);
+        }
+        value.extend_from_slice(&piece.to_vec());
+    }
+    Ok(Some(value))
+}
+
 fn failure(error: &Error) -> Failure {
     match error.kind() {
         ErrorKind::Unsupported
@@ -97,10 +112,9 @@ impl Ask for Place {
     }
 
     async fn get(operator: &Operator, name: &str) -> Result<Option<Vec<u8>>, Failure> {
-        // One byte more than may be, so that no answer is kept that has no end.
-        match operator.read_with(&path(name)).await {
-            Ok(value) if value.len() > LARGEST => Err(Failure::Answer),
-            Ok(value) => Ok(Some(value.to_vec())),
+        match read(operator, &path(name)).await {
+            Ok(None) => Err(Failure::Answer),
+            Ok(value) => Ok(value),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(failure(&error)),
         }

@@ -186,11 +186,11 @@ impl ProfiledImage {
 fn by(code: &Code, asked: Option<By>) -> Result<By, ProfileError> {
     let has_source = code.rows.iter().any(|row| row.source.is_some());
     match asked {
-        Some(By::Ptx) if code.ptx.is_empty() => Err(ProfileError::By(
-            "--by ptx: the lines of the PTX are known only if the code is compiled here",
-        )),
+        Some(By::Ptx) if code.ptx.is_empty() => {
+            Err(ProfileError::By("the lines of the PTX are known only if the code is compiled here"))
+        }
         Some(By::Source) if !has_source => {
-            Err(ProfileError::By("--by source: the code names no lines of a source (`.loc`, -lineinfo)"))
+            Err(ProfileError::By("the code names no lines of a source (`.loc`, -lineinfo)"))
         }
         Some(by) => Ok(by),
         None if has_source => Ok(By::Source),

@@ -11,7 +11,7 @@ use crate::crash;
 use crate::files::device::{self, Asked};
 use crate::files::input;
 use crate::files::output::Output;
-use crate::files::sources::Sources;
+use crate::files::sources::{Sources, is_pattern};
 use crate::files::{DeviceError, FileError};
 use crate::messages::{self, Message};
 use crate::outcome::{Outcome, failed, misused};
@@ -29,10 +29,9 @@ const AHEAD: usize = 8;
 
 /// Whether an argument is one file, whether or not it is there.
 pub fn is_one(argument: &Path) -> bool {
-    let is_pattern = || argument.to_str().is_some_and(|text| text.contains(['*', '?', '[', '{']));
     match argument.metadata() {
         Ok(facts) => !facts.is_dir(),
-        Err(_) => !is_pattern(),
+        Err(_) => !is_pattern(argument),
     }
 }
 

@@ -67,6 +67,11 @@ impl Sources {
     }
 }
 
+/// Whether a name that leads to nothing is a pattern of names.
+pub fn is_pattern(name: &Path) -> bool {
+    name.to_str().is_some_and(|text| text.contains(['*', '?', '[', '{']))
+}
+
 fn meant(argument: &Path, whole: bool) -> Result<Vec<PathBuf>, SourceError> {
     if input::is_standard(argument) {
         return Ok(vec![argument.to_owned()]);
@@ -77,7 +82,7 @@ fn meant(argument: &Path, whole: bool) -> Result<Vec<PathBuf>, SourceError> {
             if files.is_empty() { Err(SourceError::Empty(argument.display().to_string())) } else { Ok(files) }
         }
         Ok(_) => Ok(vec![argument.to_owned()]),
-        Err(error) => match argument.to_str().filter(|text| text.contains(['*', '?', '[', '{'])) {
+        Err(error) => match argument.to_str().filter(|_| is_pattern(argument)) {
             Some(pattern) => matching(pattern),
             None => Err(FileError::of(argument)(error).into()),
         },
