@@ -480,6 +480,43 @@ fn linked_files_are_right_whoever_made_them() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Kernels with addresses that few instructions and values have: in copies to shared memory, and in four bytes of data.
+const RARE: [(&str, RelocationKind); 2] =
+    [("copies_with_far_offsets", RelocationKind::Abs20), ("addresses_of_constants", RelocationKind::Byte0)];
+
+#[test]
+fn rare_places_of_addresses_have_relocations() {
+    let folder = scratch();
+    let output = folder.path().join("k.o");
+    for (name, kind) in RARE {
+        let input = data("regressions").join(format!("{name}.ptx"));
+        for level in ["-O0", "-O3"] {
+            compile(&input, &output, &["-c", level]).unwrap_or_else(|message| panic!("{message}"));
+            let cubin = read_cubin(&output);
+            let all = cubin.sections.iter().flat_map(|section| &section.relocations);
+            assert!(all.clone().any(|it| it.kind() == Some(kind)), "{name} {level}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas, nvlink, nvdisasm and cuobjdump"]
+fn rare_places_of_addresses_are_linked_right() {
+    let tools = recorded_tools();
+    let folder = scratch();
+    let [object, linked] = ["k.o", "linked.cubin"].map(|name| folder.path().join(name));
+    for (name, _) in RARE {
+        let [input, launch] = ["ptx", "json"].map(|kind| data("regressions").join(format!("{name}.{kind}")));
+        for level in ["-O0", "-O3"] {
+            compile(&input, &object, &["-c", level, "--arch", "sm_90"])
+                .unwrap_or_else(|message| panic!("{message}"));
+            ask(&tools, "nvlink", &["-arch", "sm_90", &text(&object), "-o", &text(&linked)]);
+            let run = oriole(&["run", &text(&launch), "--on", "sim", "--cubin", &text(&linked)]);
+            assert_eq!(run.status, Some(0), "{name} {level}: {}{}", run.out, run.err);
+        }
+    }
+}
+
 /// Without optimization several files bring the same functions of the library, and the linker keeps the first one: code of
 /// either compiler is right with the functions of the other.
 #[test]

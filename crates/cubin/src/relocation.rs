@@ -77,6 +77,8 @@ pub enum RelocationKind {
     GenericByte6 = 90,
     /// 8 bits of data: byte 7 of the generic address.
     GenericByte7 = 91,
+    /// Instruction bits 44..64: a shared-memory offset, of a copy that has two addresses.
+    Abs20 = 100,
     /// 32 bits of data: the index of a sampler's header, in a slot of its own.
     SamplerIndexAlone = 101,
     /// 64 bits of data: the address of a function for everybody, in the table of functions if there is one.
@@ -108,7 +110,7 @@ pub enum RelocationKind {
 }
 
 /// Row: kind, name as NVIDIA's tools print it.
-const ROWS: [(RelocationKind, &str); 49] = [
+const ROWS: [(RelocationKind, &str); 50] = [
     (RelocationKind::Data32, "R_CUDA_32"),
     (RelocationKind::Abs64, "R_CUDA_64"),
     (RelocationKind::Generic64, "R_CUDA_G64"),
@@ -128,6 +130,7 @@ const ROWS: [(RelocationKind, &str); 49] = [
     (RelocationKind::ConstField, "R_CUDA_CONST_FIELD21_38"),
     (RelocationKind::UnusedClear, "R_CUDA_UNUSED_CLEAR64"),
     (RelocationKind::Abs24, "R_CUDA_ABS24_40"),
+    (RelocationKind::Abs20, "R_CUDA_ABS20_44"),
     (RelocationKind::BranchAbs, "R_CUDA_ABS55_16_34"),
     (RelocationKind::Byte0, "R_CUDA_8_0"),
     (RelocationKind::Byte1, "R_CUDA_8_8"),
@@ -253,6 +256,7 @@ impl RelocationKind {
             RelocationKind::ConstField => field(word, 38, 16, value),
             RelocationKind::ConstUniform => field(word, 37, 17, value),
             RelocationKind::Abs24 => field(word, 40, 24, value),
+            RelocationKind::Abs20 => field(word, 44, 20, value),
             RelocationKind::BranchAbs => {
                 let units = value >> 2;
                 field(field(word, 16, 8, units), 34, 47, units >> 8)

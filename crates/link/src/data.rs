@@ -130,22 +130,22 @@ fn pointers(
     known: &KnownAddresses<'_>,
     symbols: &BTreeMap<String, SymbolRef>,
 ) -> Result<Vec<Pointer>, LinkError> {
-    let pointer = |relocation: &Relocation| {
-        let fail = |code, what: String| {
-            let message = format!("the initial value of `{variable}` {what}");
-            LinkError { code, message }
-        };
-        if relocation.width != 8 && relocation.byte.is_none() {
-            return Err(fail(Code::NotSupported, "has an address in fewer than 8 bytes".to_owned()));
-        }
-        let target = *symbols.get(&relocation.symbol).ok_or_else(|| {
-            fail(
-                Code::NotSupported,
-                format!("names `{}`, which has no address in the module", relocation.symbol),
-            )
+    let mut pointers = Vec::new();
+    for relocation in initial.relocations.iter().filter(|it| known.of(it).is_none()) {
+        let target = *symbols.get(&relocation.symbol).ok_or_else(|| LinkError {
+            code: Code::NotSupported,
+            message: format!(
+                "the initial value of `{variable}` names `{}`, which has no address in the module",
+                relocation.symbol
+            ),
         })?;
-        let &Relocation { offset, addend, generic, byte, .. } = relocation;
-        Ok(Pointer { offset, target, addend, generic, byte })
-    };
-    initial.relocations.iter().filter(|it| known.of(it).is_none()).map(pointer).collect()
+        let &Relocation { offset, addend, generic, byte, width, .. } = relocation;
+        let pointer = |offset, byte| Pointer { offset, target, addend, generic, byte };
+        match (byte, width) {
+            // No relocation writes half of an address: one of each byte does.
+            (None, ..8) => pointers.extend((0..width).map(|at| pointer(offset + u64::from(at), Some(at)))),
+            _ => pointers.push(pointer(offset, byte)),
+        }
+    }
+    Ok(pointers)
 }

@@ -91,13 +91,43 @@ fn a_linker_completes_every_address_of_relocatable_output() {
     );
 }
 
+/// No relocation writes half of an address.
 #[test]
-fn an_address_needs_eight_bytes() {
+fn an_address_in_four_bytes_is_completed_byte_by_byte() {
+    let four = ".const .u32 one; .const .u32 short[2] = {0, one + 4};";
+    check(
+        four,
+        Form::Whole,
+        expect![[r#"
+        const one at 0, Local: None
+        const short at 4, Local: Some([0, 0, 0, 0, 4, 0, 0, 0])
+        alignment of arrays that the launch gives their sizes: None
+    "#]],
+    );
+    check(
+        four,
+        Form::Relocatable,
+        expect![[r#"
+        const one at 0, Local: None
+        const short at 4, Local: Some([0, 0, 0, 0, 0, 0, 0, 0])
+            4: Constant(0) + 4
+            5: Constant(0) + 4
+            6: Constant(0) + 4
+            7: Constant(0) + 4
+        alignment of arrays that the launch gives their sizes: None
+    "#]],
+    );
     check(
         ".global .u32 one; .global .u32 short = one;",
         Form::Whole,
         expect![[r#"
-        the initial value of `short` has an address in fewer than 8 bytes
+        global one at 0, Local: None
+        global short at 0, Local: Some([0, 0, 0, 0])
+            0: Global(0) + 0
+            1: Global(0) + 0
+            2: Global(0) + 0
+            3: Global(0) + 0
+        alignment of arrays that the launch gives their sizes: None
     "#]],
     );
 }

@@ -71,7 +71,7 @@ impl Linker<'_> {
             Fixup::SharedOffset { symbol, offset } => {
                 let name = &symbol_ref(member.function, symbol)?.name;
                 if member.function.is_separate {
-                    return Ok(self.linked_shared(name, &[RelocationKind::Abs24], offset, image));
+                    return Ok(self.linked_shared(name, &SHARED_OFFSETS, offset, image));
                 }
                 image.addresses_shared = true;
                 i64::from(offset) + self.shared_offset(index, name)?
@@ -387,6 +387,9 @@ const CALLS: [RelocationKind; 2] = [RelocationKind::Branch, RelocationKind::Bran
 /// The relocations of operands in constant memory.
 const CONSTANT_FIELDS: [RelocationKind; 3] =
     [RelocationKind::ConstField, RelocationKind::ConstOperand, RelocationKind::ConstUniform];
+
+/// The relocations of offsets in shared memory, by the field that an access has for it.
+const SHARED_OFFSETS: [RelocationKind; 2] = [RelocationKind::Abs24, RelocationKind::Abs20];
 
 /// The relocation of one half of an address; of a function perhaps in the table that the loader knows.
 fn half(part: AddressPart, in_table: bool) -> &'static [RelocationKind] {
