@@ -29,6 +29,7 @@ mod judge;
 mod levels;
 mod linking;
 mod lsp;
+mod meeting;
 mod oracle;
 mod parts;
 mod profile;

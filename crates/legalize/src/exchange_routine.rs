@@ -66,29 +66,39 @@ impl Shape {
 #[derive(Debug)]
 struct Row {
     name: &'static str,
+    linked: &'static str,
     op: Op,
     mods: &'static [Mod],
     shape: Shape,
 }
 
-const fn row(name: &'static str, op: Op, mods: &'static [Mod], shape: Shape) -> Row {
-    Row { name, op, mods, shape }
+/// A row whose routine has this name within a section, and that one in a section of its own.
+macro_rules! row {
+    ($name:literal, $op:expr, $mods:expr, $shape:expr) => {
+        Row {
+            name: concat!("oriole.", $name),
+            linked: concat!("oriole.linked.", $name),
+            op: $op,
+            mods: $mods,
+            shape: $shape,
+        }
+    };
 }
 
 #[rustfmt::skip]
 static ROWS: [Row; 12] = [
-    row("oriole.shuffle_up", Op::SHFL, &[Mod::UP], Shape::Shuffle),
-    row("oriole.shuffle_down", Op::SHFL, &[Mod::DOWN], Shape::Shuffle),
-    row("oriole.shuffle_bfly", Op::SHFL, &[Mod::BFLY], Shape::Shuffle),
-    row("oriole.shuffle_idx", Op::SHFL, &[Mod::IDX], Shape::Shuffle),
-    row("oriole.vote_any", Op::VOTE, &[Mod::ANY], Shape::Ballot),
-    row("oriole.vote_all", Op::VOTE, &[Mod::ALL], Shape::Vote),
-    row("oriole.vote_eq", Op::VOTE, &[Mod::EQ], Shape::Vote),
-    row("oriole.match_any", Op::MATCH, &[Mod::ANY], Shape::MatchAny(1)),
-    row("oriole.match_any_64", Op::MATCH, &[Mod::ANY, Mod::U64], Shape::MatchAny(2)),
-    row("oriole.match_all", Op::MATCH, &[Mod::ALL], Shape::MatchAll(1)),
-    row("oriole.match_all_64", Op::MATCH, &[Mod::ALL, Mod::U64], Shape::MatchAll(2)),
-    row("oriole.elect", Op::ELECT, &[], Shape::Elect),
+    row!("shuffle_up", Op::SHFL, &[Mod::UP], Shape::Shuffle),
+    row!("shuffle_down", Op::SHFL, &[Mod::DOWN], Shape::Shuffle),
+    row!("shuffle_bfly", Op::SHFL, &[Mod::BFLY], Shape::Shuffle),
+    row!("shuffle_idx", Op::SHFL, &[Mod::IDX], Shape::Shuffle),
+    row!("vote_any", Op::VOTE, &[Mod::ANY], Shape::Ballot),
+    row!("vote_all", Op::VOTE, &[Mod::ALL], Shape::Vote),
+    row!("vote_eq", Op::VOTE, &[Mod::EQ], Shape::Vote),
+    row!("match_any", Op::MATCH, &[Mod::ANY], Shape::MatchAny(1)),
+    row!("match_any_64", Op::MATCH, &[Mod::ANY, Mod::U64], Shape::MatchAny(2)),
+    row!("match_all", Op::MATCH, &[Mod::ALL], Shape::MatchAll(1)),
+    row!("match_all_64", Op::MATCH, &[Mod::ALL, Mod::U64], Shape::MatchAll(2)),
+    row!("elect", Op::ELECT, &[], Shape::Elect),
 ];
 
 /// An exchange that a routine does: the row of its routine.
@@ -114,9 +124,14 @@ impl Exchange {
         &ROWS[usize::from(self.0)]
     }
 
-    /// The linker name of its routine.
+    /// The name of its routine within a section of code.
     pub fn name(self) -> &'static str {
         self.row().name
+    }
+
+    /// The linker name of its routine in a section of its own.
+    pub fn linked_name(self) -> &'static str {
+        self.row().linked
     }
 
     /// Its operands and results.

@@ -1,12 +1,14 @@
-//! Library of exact operations: divisions and square roots as functions of the calling convention, which unoptimized
-//! code calls where functions have sections of their own.
+//! The library: what code calls by a linker name where functions have sections of their own. That are exact operations,
+//! divisions and square roots, as functions of the calling convention, in unoptimized code; and the routines of
+//! exchanges at every level, because lanes of functions in several files exchange with one another at one place.
 //!
-//! It is separate from [`crate::routine`], whose routines have a private convention and are part of each section that
-//! calls them. Several object files may define the same function, of which a linker keeps one. So functions that
-//! ptxas has too, with the same arguments under the same condition, have ptxas's names; the others have names that
-//! cannot be PTX names.
+//! It is separate from [`crate::routine`], whose routines are part of each section that calls them. Several object files
+//! may define the same function, of which a linker keeps one. So functions that ptxas has too, with the same arguments
+//! under the same condition, have ptxas's names; the others have names that cannot be PTX names.
 
 use crate::emit::Emit;
+use crate::exchange_routine::Exchange;
+use crate::routine::Routine;
 use oriole_chip::Chip;
 use oriole_ori::{
     BlockId, Builder, CallShape, Destination, File, Function, Instruction, Opcode, Origin, Pseudo, Source,
@@ -16,7 +18,16 @@ use oriole_sass::Mod;
 
 /// A function of the library.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct LibraryFunction(usize);
+pub enum LibraryFunction {
+    /// An exact operation.
+    Exact(ExactFunction),
+    /// The routine of an exchange, with the convention of routines and an absolute return address.
+    Exchange(Exchange),
+}
+
+/// An exact operation of the library: its row.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ExactFunction(u8);
 
 struct Row {
     name: &'static str,
@@ -31,7 +42,7 @@ const fn row(name: &'static str, operation: Pseudo, mods: &'static [Mod]) -> Row
 use Mod::{F32, F64, FTZ, RM, RN, RP, RZ, S64, U64};
 use Pseudo::{Divide, FDivide, FReciprocal, FSquareRoot, Remainder};
 
-/// All of them: the name, and the operation.
+/// All exact operations: the name, and the operation.
 #[rustfmt::skip]
 static ROWS: [Row; 40] = [
     row("__cuda_sm20_div_s64", Divide, &[S64]),
@@ -82,12 +93,16 @@ static ROWS: [Row; 40] = [
 impl LibraryFunction {
     /// All of them.
     pub fn all() -> impl Iterator<Item = LibraryFunction> {
-        (0..ROWS.len()).map(LibraryFunction)
+        let exact = ExactFunction::all().map(LibraryFunction::Exact);
+        exact.chain(Exchange::all().map(LibraryFunction::Exchange))
     }
 
     /// Its linker name.
     pub fn name(self) -> &'static str {
-        ROWS[self.0].name
+        match self {
+            LibraryFunction::Exact(function) => function.row().name,
+            LibraryFunction::Exchange(exchange) => exchange.linked_name(),
+        }
     }
 
     /// The function of this name.
@@ -95,24 +110,45 @@ impl LibraryFunction {
         LibraryFunction::all().find(|function| function.name() == name)
     }
 
-    /// The library function for an instruction.
-    pub fn of(instruction: &Instruction) -> Option<LibraryFunction> {
+    /// Its code for a chip, before any phase.
+    pub fn code(self, chip: Chip) -> Function {
+        match self {
+            LibraryFunction::Exact(function) => function.code(),
+            LibraryFunction::Exchange(exchange) => {
+                Function { is_separate: true, ..Routine::Exchange(exchange).code_for(chip) }
+            }
+        }
+    }
+}
+
+impl ExactFunction {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = ExactFunction> {
+        (0..ROWS.len() as u8).map(ExactFunction)
+    }
+
+    fn row(self) -> &'static Row {
+        &ROWS[usize::from(self.0)]
+    }
+
+    /// The function for an instruction.
+    pub fn of(instruction: &Instruction) -> Option<ExactFunction> {
         let is = |row: &Row| {
             instruction.opcode == Opcode::Pseudo(row.operation)
                 && row.mods.iter().all(|&modifier| instruction.mods.has(modifier))
                 && row.mods.contains(&FTZ) == instruction.mods.has(FTZ)
         };
-        ROWS.iter().position(is).map(LibraryFunction)
+        ROWS.iter().position(is).map(|at| ExactFunction(at as u8))
     }
 
     /// Words of each operand and of the result.
     fn width(self) -> usize {
-        if ROWS[self.0].mods.contains(&F32) { 1 } else { 2 }
+        if self.row().mods.contains(&F32) { 1 } else { 2 }
     }
 
     /// Its code, before any phase.
     pub fn code(self) -> Function {
-        let Row { operation, mods, .. } = &ROWS[self.0];
+        let Row { operation, mods, .. } = self.row();
         let mut function = Function { is_separate: true, ..Function::default() };
         let mut b = Builder::new(&mut function, BlockId(0), Origin(0));
         b.new_block();
@@ -143,10 +179,10 @@ impl LibraryFunction {
 pub(crate) fn call(
     emit: &mut Emit<'_, '_>,
     chip: Chip,
-    function: LibraryFunction,
+    function: ExactFunction,
     operands: &[&[Value]],
 ) -> Vec<Value> {
-    let callee = symbol(emit.b.function_mut(), function);
+    let callee = symbol(emit.b.function_mut(), LibraryFunction::Exact(function));
     let result: Vec<Value> = (0..function.width()).map(|_| emit.b.r()).collect();
     let mut draft = Instruction::new(Pseudo::Call, emit.b.origin());
     draft.destinations.push(Destination::new(File::R, result.iter().copied()));
@@ -158,7 +194,7 @@ pub(crate) fn call(
 }
 
 /// The name of a function among those that another refers to.
-fn symbol(caller: &mut Function, function: LibraryFunction) -> SymbolId {
+pub(crate) fn symbol(caller: &mut Function, function: LibraryFunction) -> SymbolId {
     let known = caller.symbols.position(|symbol| symbol.name == function.name());
     known.unwrap_or_else(|| {
         let symbol = SymbolRef { name: function.name().to_owned(), kind: SymbolKind::Function, align: 1 };

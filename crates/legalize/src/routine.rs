@@ -7,11 +7,11 @@
 //! and those lanes leave it together: each path of the text ends with a return of its own, and a called routine goes on from all
 //! of them to one block that returns. There are no loops and no joins before that, so that the text is in SSA and can also be
 //! inlined. The routines of an exchange ([`crate::exchange_routine`]) are always called: lanes that call them from several places
-//! exchange with one another.
+//! exchange with one another; where functions have sections of their own, those are functions of the library ([`crate::library`]).
 
 use crate::emit::Emit;
 use crate::exchange_routine::Exchange;
-use crate::library::{self, LibraryFunction};
+use crate::library::{self, ExactFunction, LibraryFunction};
 use oriole_chip::Chip;
 use oriole_ori::{
     Block, BlockId, CallShape, Destination, File, Function, Instruction, Opcode, Phi, Pseudo, Source,
@@ -179,15 +179,15 @@ impl Routines {
     }
 
     /// The library function for an instruction, if those are called.
-    pub fn of_library(&self, instruction: &Instruction) -> Option<LibraryFunction> {
-        LibraryFunction::of(instruction).filter(|_| self.called && self.by_library)
+    pub fn of_library(&self, instruction: &Instruction) -> Option<ExactFunction> {
+        ExactFunction::of(instruction).filter(|_| self.called && self.by_library)
     }
 
     /// The result of a function of the library.
     pub fn library_result(
         &self,
         emit: &mut Emit<'_, '_>,
-        function: LibraryFunction,
+        function: ExactFunction,
         operands: &[&[Value]],
     ) -> Vec<Value> {
         library::call(emit, self.chip, function, operands)
@@ -261,7 +261,14 @@ fn call(
     code: &Function,
     arguments: &[&[Value]],
 ) -> Vec<Value> {
-    let callee = symbol(emit.b.function_mut(), routine);
+    let function = emit.b.function_mut();
+    let callee = match routine {
+        // The lanes of all sections meet in one.
+        Routine::Exchange(exchange) if function.is_separate => {
+            library::symbol(function, LibraryFunction::Exchange(exchange))
+        }
+        _ => symbol(function, routine),
+    };
     let all = oriole_ori::Clobbers { general: u64::MAX, predicates: chip.register_files().all_predicates() };
     let clobbers = code.routine.unwrap_or(all);
     let mut results = Vec::new();

@@ -127,6 +127,11 @@ pub fn section_image<'a>(
     Ok(image)
 }
 
+/// The section of a routine: its return address is where the convention of routines has it.
+pub fn of_routine(image: KernelImage) -> KernelImage {
+    KernelImage { return_register: Some(place::ROUTINE_RETURN), ..image }
+}
+
 /// The registers that the calling convention makes a function preserve.
 pub fn callee_saved() -> CalleeSaved {
     let (general, first_uniform) =

@@ -447,14 +447,18 @@ fn linked(
 /// # Errors
 /// The routine does not keep to its declaration.
 pub fn routine(routine: Routine, context: &Context) -> Result<LinkedFunction, Failure> {
+    whole(routine.code_for(context.target.chip), &Context { settings: &for_routines(context), ..*context })
+}
+
+/// The settings for the text of a routine.
+fn for_routines(context: &Context) -> crate::Settings {
     // It keeps uniform registers, and the order of its text is the one that few registers suffice for; what stands before
     // a branch is there to fill the time until the branch, and nothing is to wait for a guard.
     let mut settings = *context.settings;
     let left_out = [Optimization::UniformRegisters, Optimization::Sinking, Optimization::Predication];
     settings.passes = left_out.into_iter().fold(settings.passes, |passes, left| passes.without(left));
     settings.order.reorder = false;
-    let context = &Context { settings: &settings, ..*context };
-    whole(routine.code_for(context.target.chip), context)
+    settings
 }
 
 /// A function of the library, by the same steps.
@@ -462,7 +466,13 @@ pub fn routine(routine: Routine, context: &Context) -> Result<LinkedFunction, Fa
 /// # Errors
 /// A defect of the compiler.
 pub fn library(function: LibraryFunction, context: &Context) -> Result<LinkedFunction, Failure> {
-    whole(function.code(), context)
+    let code = function.code(context.target.chip);
+    match function {
+        LibraryFunction::Exact(_) => whole(code, context),
+        LibraryFunction::Exchange(_) => {
+            whole(code, &Context { settings: &for_routines(context), ..*context })
+        }
+    }
 }
 
 /// All phases from raw Ori to words.

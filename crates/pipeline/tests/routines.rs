@@ -3,7 +3,7 @@
 
 use oriole_chip::Chip;
 use oriole_options::{KNOBS, KnobKind, Options, Value};
-use oriole_pipeline::{Context, Routine, Settings, routine};
+use oriole_pipeline::{Context, LibraryFunction, Routine, Settings, library, routine};
 
 /// The options of each level.
 fn levels() -> impl Iterator<Item = Options> {
@@ -56,10 +56,16 @@ fn keeps_what_it_states(
     options: &Options,
 ) {
     let clobbers = which.code().routine.expect("it states what it overwrites");
-    let linked = routine(which, &Context::new(target, settings))
-        .unwrap_or_else(|failure| panic!("{}: {failure:?}\n{options:?}", which.name()));
-    assert_eq!(linked.frame_bytes, 0);
-    assert_eq!(linked.called().count(), 0);
-    let count = 64 - clobbers.general.leading_zeros() as u16;
-    assert!(linked.encoded.general_registers <= oriole_chip::allocated(count), "{}", which.name());
+    let context = Context::new(target, settings);
+    let mut made = vec![routine(which, &context)];
+    if let Routine::Exchange(exchange) = which {
+        made.push(library(LibraryFunction::Exchange(exchange), &context));
+    }
+    for linked in made {
+        let linked = linked.unwrap_or_else(|failure| panic!("{}: {failure:?}\n{options:?}", which.name()));
+        assert_eq!(linked.frame_bytes, 0);
+        assert_eq!(linked.called().count(), 0);
+        let count = 64 - clobbers.general.leading_zeros() as u16;
+        assert!(linked.encoded.general_registers <= oriole_chip::allocated(count), "{}", which.name());
+    }
 }

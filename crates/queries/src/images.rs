@@ -332,6 +332,10 @@ pub fn library_image(db: &dyn Db, which: LibraryFunction, config: Config) -> Sta
         let named = (which.name(), CodeKind::Function);
         let image = image::section_image(target, named, &ModuleSymbols::default(), &find)
             .map_err(|error| error.of(which.name()))?;
+        let image = match which {
+            LibraryFunction::Exact(_) => image,
+            LibraryFunction::Exchange(_) => image::of_routine(image),
+        };
         Ok(KernelImage { binding: Binding::Weak, ..image })
     })
 }

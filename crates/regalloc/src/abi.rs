@@ -95,7 +95,7 @@ fn bind_operands(instruction: &mut Instruction) -> Result<(), AllocateError> {
     Ok(())
 }
 
-/// Return address: a pair for functions, one word for routines.
+/// Return address: a pair, but one word for routines that are in the section of their callers.
 struct ReturnAddress {
     words: oriole_ori::Values,
     register: u8,
@@ -103,8 +103,11 @@ struct ReturnAddress {
 
 impl ReturnAddress {
     fn new(function: &mut Function) -> ReturnAddress {
-        let (count, register) =
-            if function.routine.is_some() { (1, ROUTINE_RETURN) } else { (2, RETURN_ADDRESS) };
+        let (count, register) = match function.routine {
+            Some(_) if function.is_separate => (2, ROUTINE_RETURN),
+            Some(_) => (1, ROUTINE_RETURN),
+            None => (2, RETURN_ADDRESS),
+        };
         let words = (0..count).map(|_| function.new_value(File::R, None)).collect();
         ReturnAddress { words, register }
     }

@@ -122,14 +122,14 @@ impl Expander {
                 let routine = self.function.routine.is_some();
                 let address = if routine { abi::ROUTINE_RETURN } else { abi::RETURN_ADDRESS };
                 let (a, b) = (self.physical(File::R, address), self.physical(File::R, address + 1));
-                if routine {
+                let absolute = self.function.is_separate;
+                if routine && !absolute {
                     let high = Destination::new(File::R, [b]);
                     out.push(copy(high, Source::rz(), None, instruction.origin));
                     let count = allocated(u16::from(abi::ROUTINE_RETURN) + 2);
                     self.assignment.general_registers = self.assignment.general_registers.max(count);
                 }
                 let mut back = Instruction::new(Op::RET, instruction.origin);
-                let absolute = self.function.is_separate && !routine;
                 back.mods.insert(if absolute { Mod::ABS } else { Mod::REL });
                 back.mods.insert(Mod::NODEC);
                 back.sources.push(Source::values([a, b]));

@@ -37,6 +37,8 @@ pub struct KernelImage {
     pub registers: u32,
     /// Bytes of the kernel's own stack frame.
     pub frame_size: u32,
+    /// The first of the registers with the return address of a function, if it is not that of the calling convention.
+    pub return_register: Option<u8>,
     /// Frame rules by offset, for debug builds.
     pub frame_rows: Vec<FrameRow>,
     /// Bytes of the frame and the deepest call chain; `None` if recursion makes it unknown.

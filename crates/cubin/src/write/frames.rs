@@ -23,7 +23,10 @@ impl Writer<'_> {
                 frame_size: kernel.frame_size,
                 rows: &kernel.frame_rows,
                 offset: 0,
-                back: if kernel.is_kernel() { Back::Nowhere } else { Back::Address(FUNCTION_RETURN) },
+                back: match kernel.is_kernel() {
+                    true => Back::Nowhere,
+                    false => Back::Address(kernel.return_register.unwrap_or(FUNCTION_RETURN)),
+                },
             };
             let functions = kernel.functions.iter().enumerate().map(|(position, function)| Frame {
                 size: self.inner_size(index, position),

@@ -18,7 +18,7 @@ use crate::error::ImageError;
 /// The first of the registers in which a function has its return address.
 const FUNCTION_RETURN: u8 = oriole_regalloc::abi::RETURN_ADDRESS;
 /// The first of the registers in which a routine has its return address.
-const ROUTINE_RETURN: u8 = oriole_regalloc::abi::ROUTINE_RETURN;
+pub(super) const ROUTINE_RETURN: u8 = oriole_regalloc::abi::ROUTINE_RETURN;
 
 impl Linker<'_> {
     /// Puts a member into the image, with what the container says of it.

@@ -147,15 +147,20 @@ impl Expander {
         if instruction.guard.is_some() {
             return Err(AllocateError::Input("a guarded call".into()));
         }
-        let shape = self.machine_shape(&instruction, shape, abi::ROUTINE_RETURN..abi::ROUTINE_RETURN + 1);
-        let low = self.physical(File::R, abi::ROUTINE_RETURN);
+        // One in a section of its own goes back to an address, others to a place of the section.
+        let absolute = self.function.symbols[callee].kind == SymbolKind::Function;
+        let words = abi::ROUTINE_RETURN..abi::ROUTINE_RETURN + if absolute { 2 } else { 1 };
+        let shape = self.machine_shape(&instruction, shape, words.clone());
         self.assignment.general_registers =
             self.assignment.general_registers.max(allocated(u16::from(abi::ROUTINE_RETURN) + 2));
-        let address = Source::plain(SourceKind::ReturnAddress(AddressPart::Low));
-        out.push(copy(Destination::new(File::R, [low]), address, None, instruction.origin));
+        for (register, part) in words.zip([AddressPart::Low, AddressPart::High]) {
+            let address = Source::plain(SourceKind::ReturnAddress(part));
+            let place = Destination::new(File::R, [self.physical(File::R, register)]);
+            out.push(copy(place, address, None, instruction.origin));
+        }
         let mut call = Instruction::new(Op::CALL, instruction.origin);
         call.call = Some(Box::new(shape));
-        call.mods.insert(Mod::REL);
+        call.mods.insert(if absolute { Mod::ABS } else { Mod::REL });
         call.mods.insert(Mod::NOINC);
         call.sources.push(Source::plain(SourceKind::Callee(callee)));
         out.push(call);
