@@ -1,5 +1,6 @@
 //! `oriole verify` as its users run it: right code, wrong code with its place, results that PTX leaves open, and how it ends.
 
+use crate::oracle::{ask, recorded_tools};
 use crate::support::{compile, data, oriole, scratch, text};
 use expect_test::expect;
 use serde_json::Value;
@@ -188,4 +189,27 @@ fn wrong_questions() {
     compile(&file(&folder, "b.ptx", &kernel("add.u32 %r7, %r6, 1;")), &other, &[]).expect("it compiles");
     let done = oriole(&["verify", &kernels, "--entry", "reduce_tree_i32", "--cubin", &text(&other)]);
     assert!(done.status == Some(3) && done.out.contains("no kernel 'reduce_tree_i32'"), "{}", done.out);
+}
+
+/// Shapes that the reference was wrong about, as public reports say: its code of that time differs, and ours does not.
+#[test]
+#[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas"]
+fn published_miscompiles_of_the_reference_are_found() {
+    let tools = recorded_tools();
+    let folder = scratch();
+    let cubin = folder.path().join("k.cubin");
+    for (file, kernel, line) in [
+        ("published", "published_values", "st.global.u32 [out+640], z;"),
+        ("published", "published_branches", "st.global.u32 [out+0], z;"),
+        ("published_pairs", "published_pairs", "st.global.u32 [out+256], z;"),
+    ] {
+        let [ptx, record] = [format!("{file}.ptx"), format!("{kernel}.json")]
+            .map(|name| text(&data("regressions").join(name)));
+        ask(&tools, "ptxas", &["-arch", "sm_90", &ptx, "-o", &text(&cubin)]);
+        let theirs = oriole(&["verify", &ptx, "--launch", &record, "--cubin", &text(&cubin)]);
+        assert_eq!(theirs.status, Some(1), "{kernel}: {}{}", theirs.out, theirs.err);
+        assert!(theirs.out.contains(line), "{kernel}: {}", theirs.out);
+        let ours = oriole(&["verify", &ptx, "--launch", &record, "--arch", "sm_90"]);
+        assert_eq!(ours.status, Some(0), "{kernel}: {}{}", ours.out, ours.err);
+    }
 }
