@@ -112,7 +112,7 @@ pub use oriole_queries::view::Resources;
 pub use profiled::{Profile, ProfileFinding, ProfilePlace, Where, profile, profile_code};
 pub use report::{Diagnostic, Report, Style, rendered};
 pub use session::{Cancelled, Canceller, FileId, Session, Snapshot};
-pub use verification::{Verdict, Verification, verify};
+pub use verification::{Verdict, Verification, verify, verify_until};
 
 use program::Opened;
 

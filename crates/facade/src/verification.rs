@@ -45,6 +45,20 @@ pub fn verify(
     entry: Option<&str>,
     seeds: u32,
 ) -> Result<Vec<Verification>, RunError> {
+    Ok(verify_until(text, cubin, entry, seeds, &|| false)?.unwrap_or_default())
+}
+
+/// The same; `None` if `stop` becomes true, and stays so, before all is done. It is asked while a launch is made, and between launches.
+///
+/// # Errors
+/// The errors of the text, or the bytes are no cubin.
+pub fn verify_until(
+    text: &str,
+    cubin: &[u8],
+    entry: Option<&str>,
+    seeds: u32,
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<Vec<Verification>>, RunError> {
     let source = source(text)?;
     let cubin = read(cubin)?;
     let source = match oriole_verify::chip_of(&cubin) {
@@ -56,18 +70,18 @@ pub fn verify(
     let entries =
         oriole_verify::entries(&source.program).filter(|name| entry.is_none_or(|entry| entry == *name));
     let verified = entries.map(|name| {
-        let report = oriole_verify::verify(subject, name, &options);
+        let report = oriole_verify::verify_until(subject, name, &options, stop)?;
         let verdict = match report.verdict {
             Found::Same => Verdict::Same,
             Found::Undecided(reason) => Verdict::Undecided(reason),
             Found::Different(difference) => different(&source, &difference),
         };
-        Verification {
+        Some(Verification {
             entry: report.entry,
             verdict,
             launches: report.launches,
             executed: report.coverage.instructions(),
-        }
+        })
     });
     Ok(verified.collect())
 }

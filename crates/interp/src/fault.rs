@@ -18,6 +18,8 @@ pub enum FaultKind {
     Deadlock,
     /// The budget is used up.
     Budget,
+    /// The observer wanted no more.
+    Stopped,
     /// `trap`, or a failed assertion of the program.
     Trap,
     /// Calls nest too deep, or local memory is used up.

@@ -19,6 +19,11 @@ pub trait Observer {
         false
     }
 
+    /// False if the run is to end early. It is asked now and then, so that a run of any length can be given up.
+    fn goes_on(&self) -> bool {
+        true
+    }
+
     /// Something happened.
     fn follow(&mut self, _event: &Event) {}
 }

@@ -21,6 +21,8 @@ use crate::warp::Warp;
 const PATIENCE: u64 = 20_000;
 /// Steps for which it is favoured.
 const FAVOUR: u64 = 2_000;
+/// Steps of warps between two questions whether the run goes on.
+const BETWEEN_QUESTIONS: u64 = 4096;
 /// No step: nothing ahead to stop at.
 const NOWHERE: u32 = u32::MAX;
 
@@ -148,6 +150,11 @@ impl Warp {
             machine.instructions += u64::from(active.count_ones());
             if machine.instructions > machine.budget || machine.clock > machine.budget {
                 return Err(Fault::new(FaultKind::Budget, "the budget of instructions is used up"));
+            }
+            if machine.clock.is_multiple_of(BETWEEN_QUESTIONS)
+                && machine.observer.as_ref().is_some_and(|observer| !observer.goes_on())
+            {
+                return Err(Fault::new(FaultKind::Stopped, "the run was given up"));
             }
             self.leave_products_alone(machine, block, active, pc)?;
             if machine.watch.is_on() && active != 0 {

@@ -32,8 +32,6 @@ const HOT_SHARE: f64 = 0.03;
 const REPORTED_LINES: usize = 10;
 /// Warp instructions of a launch, at most.
 const STEP_LIMIT: u64 = 50_000_000;
-/// Instructions of all threads that the search for a launch may run, for each try.
-const LAUNCH_BUDGET: u64 = 1_000_000;
 /// Blocks of a grid that is made up: at least a wave on every chip.
 const MADE_BLOCKS: u64 = 4224;
 /// Time between two looks whether the document has changed.
@@ -137,21 +135,22 @@ struct Origin {
 }
 
 /// The launch of a kernel: that of a launch record next to the file, or one that is made from the PTX.
-fn launch(watch: &Watch<'_>, prepared: &Prepared, kernel: &str) -> Result<Origin, String> {
+fn launch(watch: &Watch<'_>, prepared: &Prepared, kernel: &str) -> Result<Origin, Failure> {
     let path = uri::to_path(watch.uri);
     if let Some(found) = path.and_then(|path| watch.core.environment.launch(&path, kernel)) {
-        let (name, mut launch) = found?;
+        let (name, mut launch) = found.map_err(Failure::Failed)?;
         launch.options.step_limit = STEP_LIMIT;
         launch.options.check_hazards = false;
         return Ok(Origin { launch, words: format!("the launch of {name}"), made: false });
     }
-    let source = Source::of(&prepared.text.text).map_err(|error| error.to_string())?.on(prepared.chip);
-    let options =
-        oriole_verify::Options { seeds: 1, budget: LAUNCH_BUDGET, ..oriole_verify::Options::default() };
-    let made = oriole_verify::launches(&source.program, kernel, &options);
-    let made =
-        made.map_err(|reason| format!("no launch can be made for it, and there is no record: {reason}"))?;
-    let first = made.first().ok_or("no launch can be made for it, and there is no record")?;
+    let source = Source::of(&prepared.text.text).map_err(|error| Failure::Failed(error.to_string()))?;
+    let source = source.on(prepared.chip);
+    let options = oriole_verify::Options { seeds: 1, ..oriole_verify::Options::default() };
+    let made = oriole_verify::launches_until(&source.program, kernel, &options, &|| watch.ends())
+        .ok_or_else(|| watch.failure())?;
+    let none = "no launch can be made for it, and there is no record";
+    let made = made.map_err(|reason| Failure::Failed(format!("{none}: {reason}")))?;
+    let first = made.first().ok_or_else(|| Failure::Failed(none.to_owned()))?;
     let mut launch = oriole_verify::simulated(&source.program, first, STEP_LIMIT);
     launch.options.check_hazards = false;
     Ok(Origin { launch, words: "a launch made from the PTX".to_owned(), made: true })
@@ -159,7 +158,7 @@ fn launch(watch: &Watch<'_>, prepared: &Prepared, kernel: &str) -> Result<Origin
 
 /// The profile of a kernel of a prepared document.
 fn kernel_profile(watch: &Watch<'_>, prepared: &Prepared, kernel: &str) -> Result<KernelProfile, Failure> {
-    let origin = launch(watch, prepared, kernel).map_err(Failure::Failed)?;
+    let origin = launch(watch, prepared, kernel)?;
     let blocks = origin.made.then_some(MADE_BLOCKS);
     let options = ProfileOptions { blocks, by: Some(By::Ptx), ..ProfileOptions::default() };
     let mut profile = match prepared.image.profile(&origin.launch, options, &|| watch.ends()) {

@@ -63,6 +63,25 @@ loop:
 }
 ";
 
+/// A kernel that no launch ends: the search for one tries many.
+const LOST: &str = "\
+.version 8.0
+.target sm_90
+.address_size 64
+
+.visible .entry lost(.param .u64 out)
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<2>;
+
+    ld.param.u64 %rd1, [out];
+loop:
+    ld.volatile.global.u32 %r1, [%rd1];
+    st.volatile.global.u32 [%rd1+4], %r1;
+    bra loop;
+}
+";
+
 /// A launch record of a kernel that runs for minutes.
 struct Endless;
 
@@ -209,5 +228,24 @@ fn long_profiles_end_early() {
     expect!["-32801 -32800"].assert_eq(&format!("{} {}", edited.code, cancelled.code));
     let run = json!({ "command": "oriole.profile", "arguments": [{ "uri": URI, "kernel": "long" }] });
     client.send("workspace/executeCommand", run);
+    client.stop();
+}
+
+/// So does the search for a launch.
+#[test]
+fn long_searches_for_a_launch_end_early() {
+    let mut client = start(Arc::new(Nothing), &json!({ "profile": { "budget": 100 } }));
+    client.open(URI, "ptx", LOST);
+    let over = profile(&mut client, "lost");
+    expect![[r#""the profile took longer than the setting `profile.budget` allows""#]]
+        .assert_eq(&over["message"].to_string());
+    client.stop();
+    let mut client = start(Arc::new(Nothing), &json!({ "profile": { "budget": 600_000 } }));
+    client.open(URI, "ptx", LOST);
+    let run = json!({ "command": "oriole.profile", "arguments": [{ "uri": URI, "kernel": "lost" }] });
+    let id = client.send("workspace/executeCommand", run);
+    client.tell("$/cancelRequest", json!({ "id": id }));
+    let cancelled = client.answer(&id).response_result.expect_err("it is not wanted");
+    assert_eq!(cancelled.code, -32800);
     client.stop();
 }

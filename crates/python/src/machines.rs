@@ -2,10 +2,11 @@
 //! `python/oriole/_arguments.py`'s.
 
 use oriole::run::{self, Argument, Launch, RunError};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
+use std::sync::{Mutex, PoisonError};
 
 use crate::{Found, found};
 
@@ -212,6 +213,27 @@ impl From<oriole::Verification> for Verification {
     }
 }
 
+/// The error that a handler of a signal raised while other work runs, such as `KeyboardInterrupt`.
+#[derive(Default)]
+struct Signals(Mutex<Option<PyErr>>);
+
+impl Signals {
+    /// Lets the handlers of signals run; true if one raised an error, now or before.
+    fn raised(&self) -> bool {
+        let mut error = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if error.is_none() {
+            *error = Python::attach(|python| python.check_signals().err());
+        }
+        error.is_some()
+    }
+
+    /// The error.
+    fn error(self) -> PyErr {
+        let error = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        error.unwrap_or_else(|| PyRuntimeError::new_err("the verification was given up"))
+    }
+}
+
 /// Verifies a cubin against a text.
 #[pyfunction]
 pub fn verify(
@@ -222,8 +244,10 @@ pub fn verify(
     seeds: u32,
     name: &str,
 ) -> PyResult<(Vec<Verification>, Option<Found>)> {
-    match python.detach(|| oriole::verify(ptx, &cubin, entry, seeds)) {
-        Ok(verdicts) => Ok((verdicts.into_iter().map(Verification::from).collect(), None)),
+    let signals = Signals::default();
+    match python.detach(|| oriole::verify_until(ptx, &cubin, entry, seeds, &|| signals.raised())) {
+        Ok(None) => Err(signals.error()),
+        Ok(Some(verdicts)) => Ok((verdicts.into_iter().map(Verification::from).collect(), None)),
         Err(RunError::Text(report)) => Ok((Vec::new(), Some(found(&report, name)))),
         Err(error) => Err(PyValueError::new_err(error.to_string())),
     }

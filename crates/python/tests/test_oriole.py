@@ -1,6 +1,7 @@
 """The Python package as a user sees it: run it with the interpreter that the wheel is installed for."""
 
 import array
+import signal
 import subprocess
 import threading
 import time
@@ -221,6 +222,24 @@ class Machines(unittest.TestCase):
             oriole.profile(strided.replace("fma.rn", "fma.no"), "saxpy", 2.0, x, y, 4)
         with self.assertRaises(oriole.Fault):
             oriole.profile(strided, "saxpy", 2.0, x, y, 512, grid=4, block=128)
+
+    @unittest.skipUnless(hasattr(signal, "setitimer"), "there are no such signals")
+    def test_a_signal_ends_a_verification(self):
+        class Late(Exception):
+            pass
+
+        def late(number, frame):
+            raise Late
+
+        endless = KERNEL.replace("ld.global.u32", "again: ld.volatile.global.u32").replace("ret;", "bra again;")
+        before = signal.signal(signal.SIGALRM, late)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            with self.assertRaises(Late):
+                oriole.verify(endless, seeds=10000)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
     def test_verdicts(self):
         [found] = oriole.verify(SAXPY, entry="saxpy")

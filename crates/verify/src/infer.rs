@@ -8,7 +8,7 @@ use crate::flow::Origin;
 use crate::places::buffer_mut;
 use crate::usage::Usage;
 use oriole_hir::{Body, Parameter};
-use oriole_interp::{Arg, FaultKind, Launch, Outcome, Program, buffer_address};
+use oriole_interp::{Arg, FaultKind, Launch, Observer, Outcome, Program, buffer_address};
 
 /// Bytes of a buffer at first.
 const FIRST_BYTES: usize = 1 << 18;
@@ -75,6 +75,21 @@ fn attempts(seed: u32) -> Vec<Attempt> {
     ]
 }
 
+/// Limits of a search for a launch.
+#[derive(Clone, Copy)]
+pub struct Limits<'a> {
+    /// Most instructions of all threads in a run.
+    pub budget: u64,
+    /// Whether the search is to end early. Once true, it stays so.
+    pub stop: &'a dyn Fn() -> bool,
+}
+
+impl Observer for Limits<'_> {
+    fn goes_on(&self) -> bool {
+        !(self.stop)()
+    }
+}
+
 /// A launch for a kernel.
 ///
 /// # Errors
@@ -84,7 +99,7 @@ pub fn launch(
     entry: &str,
     usage: &Usage,
     seed: u32,
-    budget: u64,
+    limits: Limits<'_>,
 ) -> Result<Launch, String> {
     let kernel = program.function(entry).ok_or("there is no such kernel")?;
     let mut first = None;
@@ -92,11 +107,12 @@ pub fn launch(
     for usage in std::iter::once(usage).chain(&more) {
         for attempt in attempts(seed) {
             let maker = Maker { program, kernel: &kernel.body, usage, seed, attempt };
-            match maker.sized(entry, budget) {
+            match maker.sized(entry, limits) {
                 Ok(launch) => return Ok(launch),
-                Err(reason) => {
-                    first.get_or_insert(reason);
-                }
+                Err(reason) => drop(first.get_or_insert(reason)),
+            }
+            if (limits.stop)() {
+                return Err(first.unwrap_or_default());
             }
         }
     }
@@ -118,13 +134,13 @@ struct Buffer {
 
 impl Maker<'_> {
     /// A launch whose buffers are as large as they are used.
-    fn sized(&self, entry: &str, budget: u64) -> Result<Launch, String> {
+    fn sized(&self, entry: &str, limits: Limits<'_>) -> Result<Launch, String> {
         let buffers = self.buffers();
         let mut sizes = vec![FIRST_BYTES; buffers.len()];
         let mut shared = if self.usage.dynamic_shared { SHARED_BYTES } else { 0 };
         loop {
-            let launch = self.launch(entry, &buffers, &sizes, shared, budget);
-            let outcome = oriole_interp::run(self.program, &launch);
+            let launch = self.launch(entry, &buffers, &sizes, shared, limits.budget);
+            let outcome = oriole_interp::run_observed(self.program, &launch, &mut { limits });
             match &outcome.error {
                 None => return Ok(self.cut(launch, &outcome)),
                 Some(fault) if fault.kind == FaultKind::OutOfBounds => {

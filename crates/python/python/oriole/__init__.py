@@ -316,7 +316,7 @@ def verify(
     """Does machine code do what its PTX says? Both run on launches that are made for each kernel, `seeds` of them.
 
     Without a cubin the text is compiled. The verdict of each kernel is "same", "different" or "undecided"; `message` says why,
-    `line` and `address` where.
+    `line` and `address` where. What a handler of a signal raises ends it early, as `KeyboardInterrupt` does.
 
     Raises CompileError if the text has errors.
     """
