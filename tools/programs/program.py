@@ -11,6 +11,7 @@ import random
 from calls import Calls
 from instructions import EDGES, PAIRS, PAIRS64, TABLES, needs
 from shapes import SCRATCH, Shapes
+from tiles import Tiles
 
 POOL = {'r': 8, 'd': 4, 'h': 4, 'f': 5, 'e': 4, 'p': 4}
 TYPES = {'r': 'b32', 'd': 'b64', 'h': 'b16', 'f': 'f32', 'e': 'f64', 'p': 'pred'}
@@ -27,7 +28,7 @@ CHIPS = [75, 80, 86, 90, 100, 120]
 # shapes. A share of 0 turns a kind off.
 STATEMENTS = {
     'straight': 30, 'memory': 10, 'exchange': 9, 'call': 3, 'branch': 7, 'loop': 6, 'table': 2, 'exit': 1, 'chain': 12, 'carry': 4, 'crowd': 2,
-    'arm': 4, 'array': 3, 'generic': 3, 'machine': 2, 'invariant': 5, 'masked': 3, 'meeting': 3, 'guarded': 2, 'matrix': 3, 'indirect': 6, 'structure': 3,
+    'arm': 4, 'array': 3, 'generic': 3, 'machine': 2, 'invariant': 5, 'masked': 3, 'meeting': 3, 'guarded': 2, 'matrix': 3, 'tile': 3, 'indirect': 6, 'structure': 3,
 }
 GROUPS = {
     'words': 16, 'video': 8, 'carries': 4, 'fields': 8, 'division': 4, 'wide': 8, 'short': 6, 'halves': 8, 'floats': 18, 'predicates': 12,
@@ -43,7 +44,7 @@ GRIDS = [[1, 1, 1], [1, 1, 1], [1, 1, 1], [2, 1, 1], [1, 2, 1], [1, 1, 2]]
 ROWS = {chip: {name: [row for row in rows if needs(row[0]) <= chip] for name, rows in TABLES.items()} for chip in CHIPS}
 
 
-class Program(Shapes, Calls):
+class Program(Shapes, Tiles, Calls):
     def __init__(self, seed, chip=None, shares=None):
         self.random = random.Random(seed)
         self.seed = seed
@@ -227,11 +228,11 @@ class Program(Shapes, Calls):
         kinds = {name: share for name, share in self.shares.items() if name in STATEMENTS and share}
         without = []
         if depth >= 3:
-            without += ['branch', 'loop', 'table', 'exit', 'crowd', 'machine', 'invariant', 'masked', 'meeting', 'guarded', 'matrix']
+            without += ['branch', 'loop', 'table', 'exit', 'crowd', 'machine', 'invariant', 'masked', 'meeting', 'guarded', 'matrix', 'tile']
         if not self.uniform:
-            without += ['exchange', 'masked', 'meeting', 'guarded', 'matrix']
+            without += ['exchange', 'masked', 'meeting', 'guarded', 'matrix', 'tile']
         if not self.whole():
-            without.append('matrix')
+            without += ['matrix', 'tile']
         if self.in_function:
             without.append('generic')
         if self.in_function or depth:

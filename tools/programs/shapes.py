@@ -16,18 +16,6 @@ ROUTINES = [
     'or.b32 {r}, {r}, 1; div.u32 {r}, {s}, {r};', 'or.b32 {r}, {s}, 1; and.b32 {r}, {r}, 65535; rem.s32 {r}, {s}, {r};',
 ]
 
-# Products of matrices: the first chip, the instruction, registers of d, a and b, and of what kind. Elements are small whole numbers, so that
-# every order of sums gives the same.
-MATRICES = [
-    (75, 'm8n8k16.row.col.s32.s8.s8.s32', 2, 1, 1, 'word'), (75, 'm8n8k16.row.col.satfinite.s32.u8.s8.s32', 2, 1, 1, 'word'),
-    (75, 'm16n8k8.row.col.f32.f16.f16.f32', 4, 2, 1, 'f16'), (75, 'm16n8k8.row.col.f16.f16.f16.f16', 2, 2, 1, 'f16'),
-    (80, 'm16n8k16.row.col.s32.u8.u8.s32', 4, 2, 1, 'word'), (80, 'm16n8k32.row.col.s32.s8.u8.s32', 4, 4, 2, 'word'),
-    (80, 'm16n8k16.row.col.f32.f16.f16.f32', 4, 4, 2, 'f16'), (80, 'm16n8k16.row.col.f16.f16.f16.f16', 2, 4, 2, 'f16'),
-    (80, 'm16n8k16.row.col.f32.bf16.bf16.f32', 4, 4, 2, 'bf16'), (80, 'm16n8k8.row.col.f32.bf16.bf16.f32', 4, 2, 1, 'bf16'),
-    (80, 'm16n8k8.row.col.f32.tf32.tf32.f32', 4, 4, 2, 'f32'), (80, 'm16n8k4.row.col.f32.tf32.tf32.f32', 4, 2, 1, 'f32'),
-    (80, 'm8n8k4.row.col.f64.f64.f64.f64', 2, 1, 1, 'f64'),
-]
-
 
 class Shapes:
     # Temporaries.
@@ -451,84 +439,3 @@ class Shapes:
             self.meeting(*meeting, guard=f'@{kept} ')
             self.straight(self.random.randrange(2))
             self.meeting(*meeting, guard=f'@!{kept} ')
-
-    def do_matrix(self, depth):
-        """Products of matrices in a loop round their sums; the loop may have no round."""
-        r = self.random
-        _, form, ds, count_a, count_b, kind = r.choice([row for row in MATRICES if row[0] <= self.chip])
-        wide = kind == 'f64'
-        sums = r.randrange(1, 4)
-        halves = kind == 'f16' and form.split('.')[3] == 'f16'
-        accumulator = 'e' if wide else 'f' if kind != 'word' and not halves else 'r'
-
-        def element():
-            if kind == 'word':
-                return self.register('r')
-            small = self.temp('r')
-            self.emit(f'and.b32 {small}, {self.register("r")}, 3; sub.u32 {small}, {small}, {r.randrange(1, 3)};')
-            if wide:
-                new = self.temp('e')
-                self.emit(f'cvt.rn.f64.s32 {new}, {small};')
-                return new
-            new = self.temp('r')
-            single = self.temp('f')
-            self.emit(f'cvt.rn.f32.s32 {single}, {small};')
-            if kind == 'f32':
-                self.emit(f'mov.b32 {new}, {single};')
-            elif kind == 'bf16':
-                self.emit(f'mov.b32 {new}, {single}; prmt.b32 {new}, {new}, {new}, {r.choice(["0x3232", "0x7632"])};')
-            else:
-                half = self.temp('h')
-                self.emit(f'cvt.rn.f16.f32 {half}, {single}; mov.b32 {new}, {{{half}, {half}}};')
-            return new
-
-        a = [[element() for _ in range(count_a)] for _ in range(sums)]
-        b = [[element() for _ in range(count_b)] for _ in range(r.randrange(1, sums + 1))]
-        c = []
-        for _ in range(sums):
-            group = []
-            for _ in range(ds):
-                new = self.temp(accumulator)
-                if accumulator == 'r':
-                    self.emit(f'mov.b32 {new}, {0 if halves or r.random() < 0.5 else self.register("r")};')
-                else:
-                    zero = '0d0000000000000000' if wide else '0f00000000'
-                    self.emit(f'mov.{"f64" if wide else "f32"} {new}, {zero};')
-                group.append(new)
-            c.append(group)
-        count, again = self.temp('r'), self.temp('p')
-        loop = r.random() < 0.8
-        top, end = self.label(), self.label()
-        if loop:
-            self.emit(f'and.b32 {count}, %given, {r.choice([1, 3, 3])};')
-            if r.random() < 0.8:
-                self.emit(f'setp.eq.u32 {again}, {count}, 0;')
-                self.emit(f'@{again} bra {end};')
-            else:
-                self.emit(f'add.u32 {count}, {count}, 1;')
-            self.emit(f'{top}:')
-        text = lambda names: '{' + ', '.join(names) + '}'
-        for i in range(sums):
-            # Into its own sum, or that of the product before.
-            origin = c[i] if r.random() < 0.6 else c[r.randrange(sums)]
-            operands = [a[i], b[i % len(b)]]
-            self.emit(f'mma.sync.aligned.{form} {text(c[i])}, {text(operands[0])}, {text(operands[1])}, {text(origin)};')
-        if loop and r.random() < 0.3:
-            self.straight(1)
-        if loop:
-            self.emit(f'sub.u32 {count}, {count}, 1;')
-            self.emit(f'setp.ne.u32 {again}, {count}, 0;')
-            self.emit(f'@{again} bra {top};')
-        self.emit(f'{end}:')
-        total = self.temp('r')
-        for group in c:
-            for name in group:
-                if halves:
-                    half, other = self.temp('h'), self.temp('h')
-                    self.emit(f'mov.b32 {{{half}, {other}}}, {name}; cvt.rzi.s32.f16 {total}, {half}; xor.b32 %r0, %r0, {total}; cvt.rzi.s32.f16 {total}, {other};')
-                elif accumulator == 'r':
-                    self.emit(f'mov.b32 {total}, {name};')
-                else:
-                    self.emit(f'cvt.rzi.s32.{"f64" if wide else "f32"} {total}, {name};')
-                which = self.register('r')
-                self.emit(f'mad.lo.u32 {which}, {which}, 31, {total};')
