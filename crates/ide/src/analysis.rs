@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use oriole_chip::Chip;
 use oriole_inputs::{Cancellable, Canceller};
+use oriole_options::Options;
 use oriole_queries::modules;
 
 use crate::format::Style;
@@ -63,6 +64,11 @@ impl Analysis {
     pub fn switched_off(&self, file: FileId) -> Vec<Feature> {
         let all = Feature::LIMITS.iter().map(|&(feature, _)| feature);
         all.filter(|&feature| !self.snapshot.is_on(file, feature)).collect()
+    }
+
+    /// The options that a file is compiled with.
+    pub fn options(&self, file: FileId) -> Option<&Options> {
+        self.snapshot.options(file)
     }
 
     /// The chips that a file is compiled for; the first one is shown.

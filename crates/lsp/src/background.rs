@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use oriole_diagnostics::Code;
 use serde_json::{Value, json};
 
+use crate::basis::Basis;
 use crate::diagnostics;
 use crate::hosts::Core;
 use crate::lock::locked;
@@ -81,7 +82,8 @@ fn compile_all(
     stop: &AtomicBool,
 ) -> Result<Changed, Failure> {
     let file = snapshot.file(uri)?;
-    let chip = snapshot.chip(file, None)?;
+    let basis = Basis::of(snapshot, uri)?;
+    let chip = basis.chip;
     let kernels = snapshot.analysis.kernels(file)?;
     for (at, kernel) in kernels.iter().enumerate() {
         if stop.load(Ordering::SeqCst) {
@@ -96,7 +98,7 @@ fn compile_all(
     }
     let marks = snapshot.analysis.register_marks(file, chip, &snapshot.shared.marks(file))?;
     Ok(Changed {
-        diagnostics: snapshot.shared.keep_code(file, snapshot.revision, found),
+        diagnostics: snapshot.shared.keep_code(file, basis, found),
         marks: snapshot.shared.keep_marks(file, marks),
     })
 }

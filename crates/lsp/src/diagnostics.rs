@@ -7,6 +7,7 @@ use gen_lsp_types as lsp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::basis::Basis;
 use crate::convert;
 use crate::outcome::{Answer, Failure, answer};
 use crate::snapshot::Snapshot;
@@ -15,11 +16,17 @@ use crate::snapshot::Snapshot;
 pub(crate) fn diagnostics(snapshot: Snapshot, uri: &str) -> Result<Vec<lsp::Diagnostic>, Failure> {
     let (file, text) = snapshot.open(uri)?;
     let mut found = snapshot.analysis.diagnostics(file)?;
-    let (shared, revision) = (snapshot.shared.clone(), snapshot.revision);
+    let shared = snapshot.shared.clone();
+    // Without a chip to compile for there is no code.
+    let basis = match Basis::of(&snapshot, uri) {
+        Err(Failure::Cancelled) => return Err(Failure::Cancelled),
+        basis => basis.ok(),
+    };
     let profiles = snapshot.profiles(uri);
     // The snapshot is no longer needed: no change has to wait for it.
     drop(snapshot);
-    for more in shared.code(file, revision).iter() {
+    let code = basis.map(|basis| shared.code(file, &basis)).unwrap_or_default();
+    for more in code.iter() {
         if !found.contains(more) {
             found.push(more.clone());
         }

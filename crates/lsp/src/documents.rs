@@ -148,6 +148,7 @@ impl Documents {
             let document = Document {
                 file,
                 version: item.version,
+                text: state.next_text(),
                 hints: ruling.hints,
                 background: ruling.background && language == Language::Ptx,
                 profile: of_ptx(ruling.profile, language == Language::Ptx),
@@ -197,8 +198,9 @@ impl Documents {
             };
             state.change(document.file, &changes);
             let version = parameters["textDocument"]["version"].as_i64().unwrap_or_default() as i32;
+            let text = state.next_text();
             if let Some(document) = Arc::make_mut(&mut state.documents).get_mut(&address) {
-                document.version = version;
+                (document.version, document.text) = (version, text);
             }
             self.core.commit(&mut state);
         }

@@ -99,6 +99,11 @@ impl HostState {
         result
     }
 
+    /// The count of changes of texts once the change that is being applied is committed.
+    pub fn next_text(&self) -> u64 {
+        self.texts + 1
+    }
+
     /// Changes a text; the workshop takes over the resulting text.
     pub fn change(&mut self, file: FileId, changes: &[Change]) {
         self.host.change(file, changes);

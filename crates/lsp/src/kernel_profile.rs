@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use oriole_chip::Chip;
 use oriole_ide::FileDiagnostic;
+
+use crate::basis::Basis;
 
 /// The settings of profiles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,12 +32,11 @@ pub(crate) struct HotLine {
     pub why: String,
 }
 
-/// The profile of a kernel, for one version of its document and a chip.
+/// The profile of a kernel, for one text of its document, a chip and options.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct KernelProfile {
     pub kernel: String,
-    pub version: i32,
-    pub chip: Chip,
+    pub basis: Basis,
     pub findings: Vec<FileDiagnostic>,
     pub hot: Vec<HotLine>,
     /// The report for a reader.

@@ -15,6 +15,7 @@
 mod answers;
 mod asked;
 mod background;
+mod basis;
 mod capabilities;
 mod client;
 mod closed_files;

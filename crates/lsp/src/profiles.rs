@@ -8,7 +8,6 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use oriole_chip::Chip;
 use oriole_explore::{ProfileError, ProfileOptions, ProfiledImage};
 use oriole_ide::{Feature, FileDiagnostic, FileId, Range, Remark};
 use oriole_profile::{By, Finding, Place, Profile, Shown};
@@ -17,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::asked::Asked;
 use crate::background::push_diagnostics;
+use crate::basis::Basis;
 use crate::convert::Text;
 use crate::hosts::{Core, Pending};
 use crate::kernel_profile::{HotLine, KernelProfile};
@@ -91,7 +91,7 @@ impl<'a> Watch<'a> {
 /// Code to profile, with what places in the text need. It holds no snapshot.
 struct Prepared {
     file: FileId,
-    chip: Chip,
+    basis: Basis,
     text: Text,
     image: ProfiledImage,
     /// Kernels with the places of their names.
@@ -119,12 +119,12 @@ fn compiled(snapshot: &Snapshot, uri: &str) -> Result<Prepared, Failure> {
     if snapshot.analysis.switched_off(file).contains(&Feature::CodeDiagnostics) {
         return Err(Failure::Failed("the file is too large for profiles".to_owned()));
     }
-    let chip = snapshot.chip(file, None)?;
-    let image = ProfiledImage::compiled(&snapshot.analysis, file, chip)?;
+    let basis = Basis::of(snapshot, uri)?;
+    let image = ProfiledImage::compiled(&snapshot.analysis, file, basis.chip)?;
     let image = image.map_err(|error| Failure::Failed(error.to_string()))?;
     let lenses = snapshot.analysis.lenses(file)?;
     let kernels = lenses.into_iter().map(|lens| (lens.kernel, lens.range)).collect();
-    Ok(Prepared { file, chip, text, image, kernels })
+    Ok(Prepared { file, basis, text, image, kernels })
 }
 
 /// A launch, with its origin in words, and whether it was made up.
@@ -144,7 +144,7 @@ fn launch(watch: &Watch<'_>, prepared: &Prepared, kernel: &str) -> Result<Origin
         return Ok(Origin { launch, words: format!("the launch of {name}"), made: false });
     }
     let source = Source::of(&prepared.text.text).map_err(|error| Failure::Failed(error.to_string()))?;
-    let source = source.on(prepared.chip);
+    let source = source.on(prepared.basis.chip);
     let options = oriole_verify::Options { seeds: 1, ..oriole_verify::Options::default() };
     let made = oriole_verify::launches_until(&source.program, kernel, &options, &|| watch.ends())
         .ok_or_else(|| watch.failure())?;
@@ -174,11 +174,10 @@ fn kernel_profile(watch: &Watch<'_>, prepared: &Prepared, kernel: &str) -> Resul
     let text = format!("{}  ({})\n", oriole_profile::text(&profile, code, shown), origin.words);
     let name = prepared.kernels.iter().find(|known| known.0 == kernel).map(|known| known.1);
     let name = name.unwrap_or(Range::new(0, 0));
-    let on = format!("{} on {}", origin.words, prepared.chip);
+    let on = format!("{} on {}", origin.words, prepared.basis.chip);
     Ok(KernelProfile {
         kernel: kernel.to_owned(),
-        version: watch.version,
-        chip: prepared.chip,
+        basis: prepared.basis.clone(),
         findings: profile
             .findings
             .iter()
@@ -308,7 +307,7 @@ pub(crate) fn command(core: &Core, subject: &Subject, pending: &Pending, stop: &
     let prepared = prepare(&watch)?;
     let profile = kernel_profile(&watch, &prepared, kernel)?;
     let answer = json!({
-        "kernel": kernel, "chip": profile.chip.to_string(), "text": profile.text,
+        "kernel": kernel, "chip": profile.basis.chip.to_string(), "text": profile.text,
         "findings": profile.findings.len()
     });
     keep(&watch, &prepared, vec![profile]);

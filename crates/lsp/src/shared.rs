@@ -8,6 +8,7 @@ use std::time::Duration;
 use oriole_ide::{FileDiagnostic, FileId, RegisterMarks};
 use serde_json::Value;
 
+use crate::basis::Basis;
 use crate::closed_files::ClosedFiles;
 use crate::followed::Followed;
 use crate::kernel_profile::KernelProfile;
@@ -16,8 +17,8 @@ use crate::symbol_units::FileSymbols;
 use crate::token_units::FileTokens;
 use crate::waits::Waits;
 
-/// The diagnostics of code generation, of a revision.
-pub(crate) type CodeDiagnostics = (u64, Arc<Vec<FileDiagnostic>>);
+/// The diagnostics of code generation, with what they depend on.
+type CodeDiagnostics = (Basis, Arc<Vec<FileDiagnostic>>);
 
 /// Packed tokens and their id.
 type Tokens = (String, Arc<FileTokens>);
@@ -61,19 +62,17 @@ impl Shared {
         locked(&self.symbols).get(&file).cloned()
     }
 
-    /// Stores diagnostics of code generation; true if they changed.
-    pub fn keep_code(&self, file: FileId, revision: u64, found: Vec<FileDiagnostic>) -> bool {
-        let mut code = locked(&self.code);
-        let before = code.get(&file).map(|known| known.1.clone());
-        let same = before.is_some_and(|before| *before == found);
-        code.insert(file, (revision, Arc::new(found)));
-        !same
+    /// Stores diagnostics of code generation; true if what is shown for this basis changed.
+    pub fn keep_code(&self, file: FileId, basis: Basis, found: Vec<FileDiagnostic>) -> bool {
+        let changed = *self.code(file, &basis) != found;
+        locked(&self.code).insert(file, (basis, Arc::new(found)));
+        changed
     }
 
-    /// The diagnostics of code generation of a revision of the text.
-    pub fn code(&self, file: FileId, revision: u64) -> Arc<Vec<FileDiagnostic>> {
+    /// The diagnostics of code generation of a document as it is; none before it is compiled.
+    pub fn code(&self, file: FileId, basis: &Basis) -> Arc<Vec<FileDiagnostic>> {
         let code = locked(&self.code);
-        code.get(&file).filter(|known| known.0 == revision).map(|known| known.1.clone()).unwrap_or_default()
+        code.get(&file).filter(|known| known.0 == *basis).map(|known| known.1.clone()).unwrap_or_default()
     }
 
     /// Stores the register marks from compiled code; true if they changed.
@@ -98,11 +97,8 @@ impl Shared {
         let known = profiles.entry(file).or_default();
         let before = known.clone();
         for profile in found {
-            // Profiles of another text or chip are no longer shown.
-            known.retain(|other| {
-                other.kernel != profile.kernel
-                    && (other.version, other.chip) == (profile.version, profile.chip)
-            });
+            // Profiles of another text, chip or options are no longer shown.
+            known.retain(|other| other.kernel != profile.kernel && other.basis == profile.basis);
             known.push(Arc::new(profile));
         }
         known.sort_by(|a, b| a.kernel.cmp(&b.kernel));

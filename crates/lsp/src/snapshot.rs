@@ -9,6 +9,7 @@ use gen_lsp_types as lsp;
 use oriole_chip::Chip;
 use oriole_ide::{Analysis, FileId, HintOptions};
 
+use crate::basis::Basis;
 use crate::client::Client;
 use crate::convert::Text;
 use crate::environment::Environment;
@@ -22,6 +23,8 @@ use crate::workspace_files::Files;
 pub(crate) struct Document {
     pub file: FileId,
     pub version: i32,
+    /// The count of changes of texts at the last change of its own. Versions are the client's, and may repeat.
+    pub text: u64,
     pub hints: HintOptions,
     pub background: bool,
     pub profile: ProfileSettings,
@@ -45,15 +48,15 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// The profiles of a document that are of its present text and chip.
+    /// The profiles of a document that are of its present text, chip and options.
     pub fn profiles(&self, uri: &str) -> Vec<Arc<KernelProfile>> {
         let Ok(document) = self.document(uri) else { return Vec::new() };
         let mut known = self.shared.profiles(document.file);
         if known.is_empty() {
             return known;
         }
-        let Ok(chip) = self.chip(document.file, None) else { return Vec::new() };
-        known.retain(|profile| profile.version == document.version && profile.chip == chip);
+        let Ok(basis) = Basis::of(self, uri) else { return Vec::new() };
+        known.retain(|profile| profile.basis == basis);
         known
     }
 

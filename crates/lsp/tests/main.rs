@@ -1,6 +1,7 @@
 //! Tests of the server by conversations, as a client has them.
 
 mod across;
+mod code_findings;
 mod conversation;
 mod profiles;
 mod protocol;

@@ -173,6 +173,10 @@ fn kernels_are_profiled_while_the_text_rests() {
     "#]].assert_eq(&findings(&mut client));
     let hot = hot(&mut client);
     assert!(hot.iter().any(|(line, why)| *line == 19 && why.contains("memory")), "{hot:?}");
+    // Another document changes nothing of that.
+    client.open("file:///w/other.ptx", "ptx", LONG);
+    client.edit("file:///w/other.ptx", 2, (0, 0), (0, 0), "// a change\n");
+    assert!(findings(&mut client).starts_with("\"perf::strided-access\" 3 line 16: "));
     client.edit(URI, 2, (20, 4), (20, 4), "rett; ");
     assert_eq!(findings(&mut client), "");
     client.stop();
