@@ -3,7 +3,9 @@
 use crate::inputs::oriole_in;
 use crate::support::{compile, data, files, finish_fed, names, scratch};
 use expect_test::expect;
+use std::collections::BTreeSet;
 use std::fs::File;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 const UGLY: &str = ".version 8.0\n.target sm_90\n.address_size 64\n\n\n\n.visible .entry k( ) // comment\n{\n.reg .b32 %r<3>;  \
@@ -44,8 +46,8 @@ fn files_are_formatted_checked_and_compared() {
         -  /* block */ ret ;
         -}
         \ No newline at end of file
-        +    .reg .b32 %r<3>;
-        +    mov.u32 %r1,1;
+        +    .reg .b32       %r<3>;
+        +    mov.u32         %r1, 1;
         +    /* block */ ret;
         +}
         1 file would be formatted, 1 file already formatted
@@ -65,8 +67,8 @@ fn files_are_formatted_checked_and_compared() {
 
         .visible .entry k() // comment
         {
-            .reg .b32 %r<3>;
-            mov.u32 %r1,1;
+            .reg .b32       %r<3>;
+            mov.u32         %r1, 1;
             /* block */ ret;
         }
     "#]]
@@ -126,9 +128,12 @@ fn standard_input_goes_to_standard_output() {
 fn no_code_changes() {
     let folder = scratch();
     let (mut count, mut compiled) = (0, 0);
-    let folders = ["kernels", "checks", "ptxas"].map(data);
-    let texts = folders.iter().filter(|folder| folder.is_dir()).flat_map(|folder| files(folder, "ptx"));
-    for path in texts {
+    let folders =
+        std::fs::read_dir(data("")).expect("the test data").map(|entry| entry.expect("an entry").path());
+    let has_texts =
+        |folder: &PathBuf| folder.is_dir() && names(folder).iter().any(|name| name.ends_with(".ptx"));
+    let folders: BTreeSet<PathBuf> = folders.filter(has_texts).collect();
+    for path in folders.iter().flat_map(|folder| files(folder, "ptx")) {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         count += 1;
         std::fs::write(folder.path().join(format!("{count}.ptx")), text).expect("a file");

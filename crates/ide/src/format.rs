@@ -1,14 +1,24 @@
 //! Formatting: white space between tokens, and nothing else.
 //!
-//! Each gap between two tokens gets its rule; an edit replaces a gap, so no token can change and none can move. Line
-//! ends of the author stay, but several blank lines become one; a statement that shares its line gets one of its own.
+//! Each gap between two tokens gets its rule; an edit replaces a gap, so no token can change and none can move. Labels are
+//! at the left edge on lines of their own, operands and comments in columns that depend on no other line. Line ends of the
+//! author inside of a statement stay, but a list of parameters that has one has one for each parameter; several blank
+//! lines become one.
+
+mod space;
+mod statement;
 
 use oriole_queries::files;
-use oriole_syntax::{SyntaxKind, tokenize};
+use oriole_syntax::SyntaxKind;
 
-use crate::cursor::{ends_with_line, units_in};
+use self::space::{Space, between, comment_after, operands_after};
+use self::statement::{Solids, State};
+use crate::cursor::units_in;
 use crate::snapshot::Snapshot;
 use crate::{Edit, Feature, FileId, Range};
+
+/// Columns of a tab where a column is counted.
+const TAB: usize = 8;
 
 pub(crate) fn format(snapshot: &Snapshot, file: FileId, range: Option<Range>, style: Style) -> Vec<Edit> {
     let Some(source) = snapshot.ptx(file) else { return Vec::new() };
@@ -40,27 +50,28 @@ pub(crate) fn format(snapshot: &Snapshot, file: FileId, range: Option<Range>, st
     edits
 }
 
-/// The indentation of a new line at a position of a unit; `closes` if it begins with the brace that closes a block.
-pub(crate) fn indentation(text: &str, at: u32, closes: bool, style: Style) -> String {
-    let tokens = tokenize(text, &mut Vec::new());
-    let end = |index: usize| tokens.get(index + 1).map_or(text.len() as u32, |next| next.start);
+/// The indentation of a new line at a position of a unit, before the text `rest`.
+pub(crate) fn indentation(text: &str, at: u32, rest: &str, style: Style) -> String {
+    let mut solids = Solids::of(text);
+    solids.list.retain(|solid| solid.range.start < at);
     let mut state = State::default();
-    let solid = |kind| !matches!(kind, SyntaxKind::WHITESPACE | SyntaxKind::END);
-    let mut last = 0;
-    for (index, token) in tokens.iter().enumerate().take_while(|(_, token)| token.start < at) {
-        if solid(token.kind) {
-            step(&mut state, Solid { kind: token.kind, range: Range::new(token.start, end(index)) }, text);
-            last = end(index);
+    for index in 0..solids.list.len() {
+        state.step(&solids, index);
+        let here = solids.get(index + 1).is_none();
+        if here && Range::new(solids.gap(index).start.min(at), at).slice(text).contains('\n') {
+            state.end_line();
+        } else if !here && solids.lines(index) > 0 {
+            state.end_line();
+            state.level = level_of(&state, &solids, index + 1);
         }
     }
-    let ended = Range::new(last.min(at), at).slice(text).contains('\n');
-    let closes = closes && state.groups == 0;
-    let inside = state.blocks - usize::from(closes && state.blocks > 0);
-    let line = state.line && state.length > 1 && !state.comma && ended;
-    // The head of a function goes on without indentation, in parentheses with one.
-    let head = state.blocks == 0 && state.groups == 0 && !state.instruction;
-    let more = state.length > 0 && !closes && !line && !head;
-    style.indentation(inside + usize::from(more))
+    let next = Solids::of(rest);
+    style.indentation(level_of(&state, &next, 0))
+}
+
+/// The level of the line that begins with a token.
+fn level_of(state: &State, solids: &Solids<'_>, index: usize) -> usize {
+    state.level_of(solids.kind(index), solids.word(index), solids.is_label(index))
 }
 
 /// The place of a unit in its file.
@@ -88,199 +99,161 @@ impl Default for Style {
 
 impl Style {
     fn indentation(self, levels: usize) -> String {
-        self.blanks.map_or_else(|| "\t".repeat(levels), |blanks| " ".repeat(blanks.min(16) as usize * levels))
+        self.blanks.map_or_else(|| "\t".repeat(levels), |_| " ".repeat(self.width(levels)))
+    }
+
+    /// The columns of an indentation.
+    fn width(self, levels: usize) -> usize {
+        self.blanks.map_or(TAB, |blanks| blanks.min(16) as usize) * levels
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Solid {
-    kind: SyntaxKind,
-    range: Range,
-}
-
-/// The state of the walk between two tokens.
-#[derive(Default)]
-struct State {
-    /// Blocks that are open.
-    blocks: usize,
-    /// Parentheses, brackets and braces of operands that are open.
-    groups: usize,
-    /// The current statement is an instruction.
-    instruction: bool,
-    /// Tokens of the current statement so far.
-    length: usize,
-    /// The statement is a directive line of a section.
-    section: bool,
-    /// The braces that are open are an initial value.
-    initializer: bool,
-    /// The statement is a directive that ends with its line.
-    line: bool,
-    /// The last token of the statement is a comma.
-    comma: bool,
-    /// The token before is a modifier or opcode of an instruction.
-    in_opcode: bool,
-}
-
+/// The edits of the gaps of a unit.
 fn gaps(text: &str, place: UnitPlace) -> Vec<Edit> {
-    let mut errors = Vec::new();
-    let tokens = tokenize(text, &mut errors);
-    let end = |index: usize| tokens.get(index + 1).map_or(text.len() as u32, |next| next.start);
-    let solid: Vec<Solid> = tokens
-        .iter()
-        .enumerate()
-        .filter(|(_, token)| !matches!(token.kind, SyntaxKind::WHITESPACE | SyntaxKind::END))
-        .map(|(index, token)| Solid { kind: token.kind, range: Range::new(token.start, end(index)) })
-        .collect();
-    let mut edits = Vec::new();
-    let mut state = State::default();
-    let mut push = |range: Range, mut wanted: String| {
-        if place.carriage && wanted.contains('\n') {
-            wanted = wanted.replace('\n', "\r\n");
-            // The comment extends to the end of its line.
-            if text[..range.start as usize].ends_with('\r') {
-                wanted.remove(0);
-            }
-        }
-        if range.slice(text) != wanted {
-            edits.push(Edit::new(range, wanted));
-        }
-    };
-    let Some(first) = solid.first() else {
+    let solids = Solids::of(text);
+    let mut edits = Edits { text, carriage: place.carriage, list: Vec::new() };
+    let Some(first) = solids.get(0) else {
         if place.last {
-            push(Range::new(0, text.len() as u32), if place.first { "" } else { "\n" }.to_owned());
+            let wanted = if place.first { "" } else { "\n" };
+            edits.push(Range::new(0, text.len() as u32), wanted.to_owned());
         }
-        return edits;
+        return edits.list;
     };
     let lead = Range::new(0, first.range.start);
     if place.first {
-        push(lead, String::new());
+        edits.push(lead, String::new());
     } else {
         let lines = lead.slice(text).matches('\n').count().clamp(1, 2);
-        push(lead, "\n".repeat(lines));
+        edits.push(lead, "\n".repeat(lines));
     }
-    for index in 0..solid.len() {
-        let token = solid[index];
-        step(&mut state, token, text);
-        let Some(&next) = solid.get(index + 1) else { break };
-        let gap = Range::new(token.range.end, next.range.start);
-        if state.line && state.length > 1 && !state.comma && gap.slice(text).contains('\n') {
-            state = State { blocks: state.blocks, section: state.section, ..State::default() };
+    let mut state = State::default();
+    let mut line = Line::new(place.style);
+    for index in 0..solids.list.len() {
+        state.step(&solids, index);
+        line.take(solids.word(index));
+        if solids.get(index + 1).is_none() {
+            break;
         }
-        push(gap, between(&state, token, next, gap.slice(text), place.style));
+        let lines = solids.lines(index);
+        if lines > 0 {
+            state.end_line();
+        }
+        let continues = lines > 0 && line.continues(&solids, index + 1);
+        let space = between(&state, &solids, index, continues);
+        if let Space::Lines(_, level) = space {
+            state.level = level;
+        }
+        edits.push(solids.gap(index), line.write(space, solids.gap(index).slice(text)));
+        if solids.kind(index + 1) == Some(SyntaxKind::COMMENT) && lines == 0 {
+            line.comment = Some((authors_column(&solids, index + 1), line.end));
+        }
     }
     // An unclosed comment or string would swallow the following text.
-    if let Some(last) = solid.last()
-        && place.last
-        && errors.is_empty()
-    {
-        push(Range::new(last.range.end, text.len() as u32), "\n".to_owned());
+    if place.last && !solids.is_open {
+        edits.push(solids.gap(solids.list.len() - 1), "\n".to_owned());
     }
-    edits
+    edits.list
 }
 
-/// Takes a token into account.
-fn step(state: &mut State, token: Solid, text: &str) {
-    use SyntaxKind::*;
-    if token.kind.is_trivia() {
-        return;
-    }
-    state.comma = token.kind == COMMA;
-    match token.kind {
-        SEMICOLON => {
-            // Inside of parentheses a semicolon is a mistake; it ends the statement all the same.
-            *state = State { blocks: state.blocks, section: state.section, ..State::default() };
-            return;
-        }
-        L_BRACE if state.groups > 0 || state.instruction && state.length > 0 || state.initializer => {
-            state.groups += 1;
-        }
-        R_BRACE if state.groups > 0 => state.groups -= 1,
-        L_BRACE => {
-            *state = State { blocks: state.blocks + 1, section: state.section, ..State::default() };
-            return;
-        }
-        R_BRACE => {
-            *state = State { blocks: state.blocks.saturating_sub(1), ..State::default() };
-            return;
-        }
-        L_PAREN | L_BRACKET => state.groups += 1,
-        R_PAREN | R_BRACKET => state.groups = state.groups.saturating_sub(1),
-        EQ => state.initializer = true,
-        COLON if state.length == 1 => {
-            *state = State { blocks: state.blocks, section: state.section, ..State::default() };
-            return;
-        }
-        IDENT if state.length == 0 => {
-            state.instruction = true;
-            state.in_opcode = true;
-        }
-        AT if state.length == 0 => {}
-        DOTTED if state.length == 0 => {
-            state.section |= token.range.slice(text) == ".section";
-            state.line = ends_with_line(token.range.slice(text));
-        }
-        IDENT if !state.instruction && state.length > 0 && state.length <= 3 => {
-            // The opcode after a guard: `@p`, `@!p`.
-            state.in_opcode = false;
-        }
-        DOTTED if state.in_opcode => {}
-        _ => state.in_opcode = false,
-    }
-    state.length += 1;
+/// The edits of a text so far.
+struct Edits<'a> {
+    text: &'a str,
+    /// Lines end with a carriage return.
+    carriage: bool,
+    list: Vec<Edit>,
 }
 
-/// The white space between two tokens, given the existing gap.
-fn between(state: &State, token: Solid, next: Solid, gap: &str, style: Style) -> String {
-    use SyntaxKind::*;
-    let lines = gap.matches('\n').count();
-    let line_comment = |solid: Solid| solid.kind == LINE_MARKER;
-    let new_line = |count: usize| {
-        let closes = next.kind == R_BRACE && state.groups == 0;
-        let inside = state.blocks - usize::from(closes && state.blocks > 0);
-        // Continuation lines of a statement get one more indentation.
-        let more = usize::from(state.length > 0 && !(next.kind == L_BRACE && state.groups == 0))
-            * usize::from(!(closes));
-        format!("{}{}", "\n".repeat(count.clamp(1, 2)), style.indentation(inside + more))
-    };
-    if line_comment(next) || line_comment(token) {
-        return if lines > 0 { "\n".repeat(lines.clamp(1, 2)) } else { gap.to_owned() };
-    }
-    if token.kind == COMMENT || next.kind == COMMENT {
-        // Text on a line with a comment stays on that line.
-        return if lines > 0 { new_line(lines) } else { " ".to_owned() };
-    }
-    let ended = state.length == 0;
-    if lines > 0 {
-        // A label keeps its instruction on the line only where the author wrote it there.
-        return new_line(lines);
-    }
-    if ended && matches!(token.kind, SEMICOLON | L_BRACE | R_BRACE) {
-        // An empty body stays on its line.
-        if token.kind == L_BRACE && next.kind == R_BRACE {
-            return String::new();
+impl Edits<'_> {
+    fn push(&mut self, range: Range, mut wanted: String) {
+        if self.carriage && wanted.contains('\n') {
+            wanted = wanted.replace('\n', "\r\n");
+            // The comment extends to the end of its line.
+            if self.text[..range.start as usize].ends_with('\r') {
+                wanted.remove(0);
+            }
         }
-        return new_line(1);
+        if range.slice(self.text) != wanted {
+            self.list.push(Edit::new(range, wanted));
+        }
     }
-    if next.kind == R_BRACE && state.groups == 0 {
-        return new_line(1);
+}
+
+/// The line that is being written.
+struct Line {
+    style: Style,
+    /// The column of its statement.
+    start: usize,
+    /// The column of its end so far.
+    end: usize,
+    /// The columns of the last comment after other text of its line: that of the author, and the one it is written in.
+    comment: Option<(usize, usize)>,
+}
+
+impl Line {
+    fn new(style: Style) -> Line {
+        Line { style, start: 0, end: 0, comment: None }
     }
-    let tight = match (token.kind, next.kind) {
-        (_, SEMICOLON | COMMA | R_PAREN | R_BRACKET) => true,
-        (L_PAREN | L_BRACKET, _) => true,
-        (L_BRACE, _) | (_, R_BRACE) if state.groups > 0 => true,
-        (IDENT | DOTTED, DOTTED) if state.in_opcode => true,
-        (AT, _) => true,
-        (BANG, _) if gap.is_empty() => true,
-        (_, COLON) => true,
-        // The presence of a gap may have a meaning: `-1`, `a+4`, `f(`, `<10>`.
-        _ => gap.is_empty(),
-    };
-    if tight { String::new() } else { " ".to_owned() }
+
+    /// Writes a token.
+    fn take(&mut self, word: &str) {
+        match word.rsplit_once('\n') {
+            Some((_, last)) => self.end = last.chars().count(),
+            None => self.end += word.trim_end_matches('\r').chars().count(),
+        }
+    }
+
+    /// Whether a comment on a line of its own is in the column of the one before it, which has text before it.
+    fn continues(&self, solids: &Solids<'_>, index: usize) -> bool {
+        let is_comment = |index| solids.kind(index) == Some(SyntaxKind::COMMENT);
+        is_comment(index)
+            && is_comment(index - 1)
+            && solids.lines(index - 1) == 1
+            && self.comment.is_some_and(|(theirs, _)| theirs == authors_column(solids, index))
+    }
+
+    /// Writes white space in place of a gap.
+    fn write(&mut self, space: Space, gap: &str) -> String {
+        let column = match space {
+            Space::Tight => self.end,
+            Space::Blank => self.end + 1,
+            Space::Operands => operands_after(self.start, self.end),
+            Space::Comment => comment_after(self.end),
+            Space::Kept => {
+                self.end += gap.len();
+                return gap.to_owned();
+            }
+            Space::CommentGoesOn => {
+                self.end = self.comment.map_or(0, |(_, column)| column);
+                return format!("\n{}", " ".repeat(self.end));
+            }
+            Space::Lines(count, level) => {
+                self.start = self.style.width(level);
+                (self.end, self.comment) = (self.start, None);
+                return "\n".repeat(count) + &self.style.indentation(level);
+            }
+            Space::Ends(count) => {
+                (self.start, self.end, self.comment) = (0, 0, None);
+                return "\n".repeat(count);
+            }
+        };
+        let blanks = " ".repeat(column - self.end);
+        self.end = column;
+        blanks
+    }
+}
+
+/// The column of a token in the author's text, with tabs of eight.
+fn authors_column(solids: &Solids<'_>, index: usize) -> usize {
+    let start = solids.get(index).map_or(0, |solid| solid.range.start as usize);
+    let before = &solids.text[..start];
+    let line = &before[before.rfind('\n').map_or(0, |newline| newline + 1)..];
+    line.chars().fold(0, |column, c| if c == '\t' { column + TAB - column % TAB } else { column + 1 })
 }
 
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
+    use oriole_syntax::tokenize;
 
     use super::*;
 
@@ -332,19 +305,87 @@ mod tests {
                 .target sm_90
                 .address_size 64
 
-                .visible .entry k(.param .u64 p,
-                    .param .u32 n)
+                .visible .entry k(
+                    .param .u64 p,
+                    .param .u32 n
+                )
                 {
-                    .reg .b32 %r<4>;
-                    .reg .pred %p;
-                    ld.param.u32 %r1,[n];
-                    @%p bra DONE; // skip
+                    .reg .b32       %r<4>;
+                    .reg .pred      %p;
+                    ld.param.u32    %r1, [n];
+                    @%p bra         DONE;                       // skip
                     {
-                        .reg .b32 t;
-                        mov.b32 t, {%h1,%h2};
+                        .reg .b32       t;
+                        mov.b32         t, {%h1, %h2};
                     }
-                    DONE:
+                DONE:
                     ret;
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn labels_lists_and_calls() {
+        check(
+            ".visible .func(.param .b32 r) f (.param .b32 a,.param .b32 b)\n.noreturn\n{\nL0 : L1: add.u32 x,x,1;\n  T : .branchtargets\n L0,\n  L1 ;\n\
+             P: .callprototype (.param .b32 _) _ (.param .b32 _);\n@! %p mov.b64 %d , {%x,\n%y} ;\ncall (r) ,\nf,\n(\na ,\nb\n) ;\n\
+             setp.lt.s32 p | q,a,-1; ld.global.u32 x,[y + 4]; st [y+-4],x;@p  add.u32 a,a,1;\n\n}\n.global .b32 t [ 4 ]={1,2,\n3,4};",
+            expect![[r#"
+                .visible .func (.param .b32 r) f(.param .b32 a, .param .b32 b)
+                .noreturn
+                {
+                L0:
+                L1:
+                    add.u32         x, x, 1;
+                    T: .branchtargets
+                        L0,
+                        L1;
+                    P: .callprototype (.param .b32 _) _ (.param .b32 _);
+                    @!%p mov.b64    %d, {%x,
+                        %y};
+                    call            (r),
+                        f,
+                        (
+                            a,
+                            b
+                        );
+                    setp.lt.s32     p|q, a, -1;
+                    ld.global.u32   x, [y+4];
+                    st              [y+-4], x;
+                    @p add.u32      a, a, 1;
+                }
+                .global .b32 t[4] = {1, 2,
+                    3, 4};
+            "#]],
+        );
+    }
+
+    /// Comments after statements have a column; one that goes on below them stays with them.
+    #[test]
+    fn comments_and_sections() {
+        check(
+            ".entry k() // head\n{\n\n  // first\n  ret; // one\n       // two\n  // three\nL:      // a loop\n\t\t// goes on\n  exit; /* next */ bar.sync 0;\n\
+             cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [a],[b],4,[c]; // wide\n}\n\
+             .section .debug_str { \nS:\n.b8 1 // code\n.b8 2,3\n.b32 S+4\n}\n",
+            expect![[r#"
+                .entry k() // head
+                {
+                    // first
+                    ret;                                        // one
+                                                                // two
+                    // three
+                L:                                              // a loop
+                    // goes on
+                    exit;
+                    /* next */ bar.sync     0;
+                    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes       [a], [b], 4, [c];   // wide
+                }
+                .section .debug_str {
+                S:
+                    .b8 1                                       // code
+                    .b8 2, 3
+                    .b32 S+4
                 }
             "#]],
         );
@@ -391,10 +432,43 @@ mod tests {
             "/* open\n.entry",
             "@!%p add\n.u32 a,,;",
             "\"x\n\"",
+            ".entry k(\n.param .b32 a\n{ add\n.reg .b32 x; }",
+            ".entry k() { L: /* a */ M: { /* b */ ret; } // c\n// d\n }",
+            ".func (\n) f(\n// one\n.param .b32 a, // two\n\n.param .b32 b /* three */) ;",
+            ".entry k() { @p { ret; } @!q L: x y: ( ; [ } )",
         ] {
             let once = formatted(text);
             assert_eq!(tokens(text), tokens(&once), "{text:?} -> {once:?}");
             assert_eq!(formatted(&once), once, "{text:?}");
         }
+    }
+
+    /// The number of blanks that the author writes between two tokens makes no difference. Columns of comments do.
+    #[test]
+    fn blanks_of_the_author_make_no_difference() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../test-data/kernels");
+        let (mut count, mut state) = (0, 1u32);
+        for entry in std::fs::read_dir(folder).expect("the test data") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_none_or(|extension| extension != "ptx") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("a text");
+            if text.contains("/*") || text.contains('"') {
+                continue;
+            }
+            let lines = text.lines().map(|line| line.split_once("//").map_or(line, |(code, _)| code));
+            let text: String = lines.flat_map(|line| [line, "\n"]).collect();
+            let mut other = String::new();
+            for word in text.split(' ') {
+                other.push_str(word);
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                other.push_str(["", " ", "\t", " \t  "][(state >> 30) as usize]);
+                other.push(' ');
+            }
+            assert_eq!(formatted(&other), formatted(&text), "{}", path.display());
+            count += 1;
+        }
+        assert!(count > 20, "{count}");
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn format_typed(
     let mut edits = gaps(before, ended);
     let behind = &text[own as usize..];
     let blanks = behind.find(|c| c != ' ' && c != '\t').unwrap_or(behind.len());
-    let closes = behind[blanks..].starts_with('}');
+    let next = behind[blanks..].lines().next().unwrap_or_default();
     // A new last line of a unit may be taken for the first one of the next unit.
     let (unit, place) = match spot.before(db, source).filter(|_| unit[..spot.at as usize].trim().is_empty()) {
         Some(unit) => {
@@ -50,7 +50,7 @@ pub(crate) fn format_typed(
         }
         None => (&***unit, spot.at),
     };
-    let wanted = indentation(unit, place, closes, style);
+    let wanted = indentation(unit, place, next, style);
     let range = Range::new(own, own + blanks as u32);
     if range.slice(&text) != wanted {
         edits.push(Edit::new(range, wanted));

@@ -376,7 +376,7 @@ fn formatting_while_typing() {
     }
     expect![[r#"
         ".entry k()\n{\n  add.u32   %r1,%r2 ,%r3 ;$0\n ret;\n}\n"
-        ".entry k()\n{\n    add.u32 %r1,%r2,%r3;\n ret;\n}\n"
+        ".entry k()\n{\n    add.u32         %r1, %r2, %r3;\n ret;\n}\n"
         ".entry k()\n{\nret; exit ;$0 // one\n}\n"
         ".entry k()\n{\n    ret; exit; // one\n}\n"
         ".entry k()\n{\n    {\n        ret;\n        }$0\n}\n"
@@ -388,7 +388,7 @@ fn formatting_while_typing() {
         ".entry k()\n{\n  ret ;\n$0}\n"
         ".entry k()\n{\n    ret;\n}\n"
         ".entry k()\n{\n    add.u32 %r1,\n$0\n}\n"
-        ".entry k()\n{\n    add.u32 %r1,\n        \n}\n"
+        ".entry k()\n{\n    add.u32         %r1,\n        \n}\n"
         ".entry k()\n{\n    // a ; b  ;$0\n}\n"
         ".entry k()\n{\n    // a ; b  ;\n}\n"
         ".entry k()\n{\n    /* a\n$0 b */\n}\n"

@@ -156,6 +156,7 @@ fn the_server_says_why_a_query_ran_again() {
     assert_eq!(first["queries"], json!([]));
     assert!(first["text"].as_str().is_some_and(|text| text.starts_with("From the next edit on")), "{first}");
     client.edit(uri, 2, (6, 22), (6, 23), "6");
+    client.wait_until("textDocument/publishDiagnostics", |found| found["version"] == 2);
     let sass = json!({ "textDocument": { "uri": uri }, "kernel": "one" });
     client.ask_value("textDocument/documentSymbol", json!({ "textDocument": { "uri": uri } }));
     client.ask_value("ptx/viewSass", sass);

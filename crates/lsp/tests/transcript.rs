@@ -209,7 +209,7 @@ fn all_requests_answer() {
         textDocument/selectionRange: [{"parent":{"parent":{"parent":{"parent":{"parent":{"range":{"end":{"character":0,"line":21},"start":{"character":0,"line":0}}},"range":{"end":{"character":1,"line":20},"start":{"character":0,"line":4}}},"range":{"end":{"character":1,"line":20},"start":{"character":0,"line":5}}},"range":{"end":{"character":29,"line":15},"start":{"character":4,"line":15}}},"range":{"end":{"character":28,"line":15},"start":{"character":12,"line":15}}},"range":{"end":{"character":16,"line":15},"start":{"character":12,"line":15}}}]
         textDocument/foldingRange: [{"endCharacter":16,"endLine":2,"kind":"imports","startCharacter":0,"startLine":0},{"endCharacter":1,"endLine":20,"startCharacter":0,"startLine":5}]
         textDocument/semanticTokens/range: {"data":[11,4,2,1,0,0,2,6,4,0,0,6,4,3,0,0,5,3,5,2,0,6,6,6,4,1,4,3,1,0,0,3,4,3,0,0,5,3,5,2,0,5,6,5,36]}
-        textDocument/rangeFormatting: []
+        textDocument/rangeFormatting: [{"newText":"    ","range":{"end":{"character":17,"line":11},"start":{"character":16,"line":11}}},{"newText":"         ","range":{"end":{"character":12,"line":12},"start":{"character":11,"line":12}}}]
         textDocument/prepareCallHierarchy: [{"detail":"(.u64, .f32)","kind":24,"name":"scale","range":{"end":{"character":1,"line":20},"start":{"character":0,"line":4}},"selectionRange":{"end":{"character":21,"line":4},"start":{"character":16,"line":4}},"uri":"file:///w/scale.ptx"}]
         textDocument/documentLink: []
         workspace/symbol: [{"containerName":"(.u64, .f32)","kind":24,"location":{"range":{"end":{"character":21,"line":4},"start":{"character":16,"line":4}},"uri":"file:///w/scale.ptx"},"name":"scale"}]
