@@ -118,6 +118,21 @@ function M.ori(phase)
   return shown and show('oriole://ori/' .. kernel, 'ori', shown.text)
 end
 
+--- The page about the text as it is in the buffer, in the browser: in a file of this session, which ends with it.
+function M.page()
+  local made = execute('oriole.showPage', { uri = vim.uri_from_bufnr(0) })
+  if not made then
+    return nil
+  end
+  local path = vim.fn.tempname() .. '.html'
+  vim.fn.writefile(vim.split(made.html, '\n'), path)
+  if vim.ui and vim.ui.open and #vim.api.nvim_list_uis() > 0 then
+    vim.ui.open(path)
+  end
+  print(path)
+  return path
+end
+
 --- Shows the file for another chip; without one for its own.
 function M.target(chip)
   execute('oriole.setTarget', { uri = vim.uri_from_bufnr(0), chip = chip ~= '' and chip or nil })
@@ -210,6 +225,7 @@ function M.setup(config)
   local command = vim.api.nvim_create_user_command
   command('OrioleSass', M.sass, { desc = 'Machine code of the kernel under the cursor' })
   command('OrioleOri', function(given) M.ori(given.args) end, { nargs = '?', desc = 'Ori after a phase' })
+  command('OriolePage', M.page, { desc = 'The page about the text, in the browser' })
   command('OrioleTarget', function(given) M.target(given.args) end, { nargs = '?', desc = 'Show the file for another chip' })
   command('OrioleWhy', M.why, { desc = 'Why queries ran again after the last edit' })
   command('OrioleFigures', M.figures, { desc = 'Figures of the kernel under the cursor' })

@@ -117,8 +117,9 @@ local function run()
   else
     vim.lsp.buf.formatting_sync(nil, 20000)
   end
+  untidy = find('%r15, %r2, %r1;')
   local tidy = vim.api.nvim_buf_get_lines(buffer, untidy - 1, untidy, false)[1]
-  check('formatting puts the white space right', tidy:find('^%s+add%.s32 %%r15, %%r2, %%r1;$') ~= nil, tidy)
+  check('formatting puts the white space right', tidy:find('^%s+add%.s32%s+%%r15, %%r2, %%r1;$') ~= nil, tidy)
 
   go('max.u32')
   check('the kernel under the cursor', oriole.kernel_at(vim.api.nvim_win_get_cursor(0)[1]) == 'control_collatz')
@@ -132,6 +133,12 @@ local function run()
   check('machine code for another chip', code[1]:match('for sm_90a,'), code[1])
   local ori = oriole.ori('EarlyOriSimpleLiveDead')
   check('Ori beside', vim.api.nvim_buf_get_lines(ori, 0, 1, false)[1]:match('after 10 EarlyOriSimpleLiveDead$'))
+
+  local inside = find('max.u32')
+  vim.api.nvim_buf_set_lines(buffer, inside, inside, false, { '// not saved' })
+  local page = table.concat(vim.fn.readfile(oriole.page()), '\n')
+  check('the page of a text that is not saved', page:find('not saved', 1, true) and page:find('control_collatz', 1, true), #page)
+  vim.api.nvim_buf_set_lines(buffer, inside, inside + 1, false, {})
 
   vim.cmd('OrioleWhy')
   local row = find('max.u32')

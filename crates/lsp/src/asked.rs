@@ -20,6 +20,9 @@ pub(crate) struct Asked {
     pub position: Option<lsp::Position>,
     pub code: Option<String>,
     pub follow: Option<bool>,
+    pub part: Option<String>,
+    pub number: Option<usize>,
+    pub revision: Option<u64>,
 }
 
 impl Asked {

@@ -15,7 +15,7 @@ pub(crate) struct Basis {
     /// [`crate::snapshot::Document::text`].
     text: u64,
     pub chip: Chip,
-    options: Options,
+    pub options: Options,
 }
 
 impl Basis {

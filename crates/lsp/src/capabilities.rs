@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use crate::client::Client;
 
 /// Commands that the server executes.
-pub(crate) const COMMANDS: [&str; 7] = [
+pub(crate) const COMMANDS: [&str; 8] = [
     "oriole.showSass",
     "oriole.showOri",
+    "oriole.showPage",
     "oriole.comparePtxas",
     "oriole.profile",
     "oriole.setTarget",

@@ -10,12 +10,13 @@ use crate::snapshot::Snapshot;
 use crate::values::{live_registers, sass_value, statistics_value, tree};
 
 /// Names of the requests.
-pub(crate) const REQUESTS: [&str; 15] = [
+pub(crate) const REQUESTS: [&str; 16] = [
     "ptx/viewSyntaxTree",
     "ptx/phases",
     "ptx/viewIr",
     "ptx/viewSass",
     "ptx/viewCubin",
+    "ptx/viewPage",
     "ptx/liveness",
     "ptx/kernelStats",
     "ptx/explain",

@@ -37,6 +37,7 @@ mod lock;
 mod memory;
 mod navigation;
 mod outcome;
+mod pages;
 mod pool;
 mod profiles;
 mod reports;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::outcome::{Failure, Reply, parse};
 use crate::snapshot::Snapshot;
-use crate::{commands, comparison, completion, diagnostics, extensions, handlers, navigation};
+use crate::{commands, comparison, completion, diagnostics, extensions, handlers, navigation, pages};
 
 /// Runs a handler over its parameters.
 fn on<P: DeserializeOwned, R: Into<Reply>>(
@@ -122,6 +122,7 @@ pub(crate) const ROWS: &[Row] = &[
     builds("ptx/viewIr", |s, p| on(s, p, extensions::ir)),
     reads("ptx/phases", |s, p| on(s, p, extensions::phases)),
     builds("ptx/viewSass", |s, p| on(s, p, extensions::sass)),
+    builds_much("ptx/viewPage", |s, p| on(s, p, pages::view_page)),
     builds("ptx/viewCubin", |s, p| on(s, p, extensions::cubin)),
     builds("ptx/liveness", |s, p| on(s, p, extensions::liveness)),
     builds_much("ptx/kernelStats", |s, p| on(s, p, extensions::kernel_statistics)),

@@ -13,6 +13,7 @@ use crate::closed_files::ClosedFiles;
 use crate::followed::Followed;
 use crate::kernel_profile::KernelProfile;
 use crate::lock::locked;
+use crate::pages::Pages;
 use crate::symbol_units::FileSymbols;
 use crate::token_units::FileTokens;
 use crate::waits::Waits;
@@ -35,6 +36,8 @@ pub(crate) struct Shared {
     profiles: Mutex<BTreeMap<FileId, Vec<Arc<KernelProfile>>>>,
     /// Machine code that the client follows.
     pub followed: Followed,
+    /// Views of documents whose pages are shown.
+    pub pages: Pages,
     /// Diagnostics of files that are not open.
     pub files: ClosedFiles,
 }
@@ -131,6 +134,7 @@ impl Shared {
         locked(&self.tokens).remove(&file);
         locked(&self.symbols).remove(&file);
         locked(&self.code).remove(&file);
+        self.pages.forget(file);
         self.forget_profiles(file);
     }
 }

@@ -3,6 +3,7 @@
 mod across;
 mod code_findings;
 mod conversation;
+mod pages;
 mod profiles;
 mod protocol;
 mod support;

@@ -58,7 +58,7 @@ export function commands(parts: Parts): vscode.Disposable[] {
     },
     'oriole.showPage': async (asked) => {
       const uri = asked.uri ?? ptxUri();
-      if (uri && (await savedFile(uri))) await parts.pages.show(vscode.Uri.parse(uri));
+      if (uri) await parts.pages.show(vscode.Uri.parse(uri));
     },
     'oriole.setTarget': async (asked) => {
       const uri = asked.uri ?? ptxUri();

@@ -17,7 +17,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   server = own;
   const targets = new Map<string, string>();
   const panes = new Panes(own.ask);
-  const pages = new KernelPages(own.ask, () => own.program(), (uri) => targets.get(uri));
+  const pages = new KernelPages(own.ask);
   const status = new StatusBar(own.ask, (uri) => targets.get(uri));
   const refresh = () => {
     panes.refresh();
@@ -36,7 +36,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     pages,
     status,
     new Cubins(own.ask),
-    own.onDidStart(refresh),
+    own.onDidStart(() => {
+      refresh();
+      pages.restarted();
+    }),
     own.onSassMap((next) => panes.push(next)),
     vscode.workspace.onDidCloseTextDocument((document) => targets.delete(document.uri.toString())),
     vscode.workspace.onDidChangeConfiguration((event) => {

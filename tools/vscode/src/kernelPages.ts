@@ -1,23 +1,25 @@
-// Panels with the page of a file beside it: made by the program, made again when the file is saved or shown for another chip, and
-// linked with the cursor in both directions.
+// Panels with the page of a text beside it: the server makes it of what is in the editor, saved or not. It follows each edit and
+// another chip, and is linked with the cursor in both directions.
 
 import { randomBytes } from 'node:crypto';
 import * as path from 'node:path';
 
 import * as vscode from 'vscode';
 
-import { Kept, embedded, fromPage, viewArguments } from './kernelPage';
-import { runForOutput } from './programRuns';
-import { Ask, DocumentSymbol, messageOf } from './protocol';
+import { Kept, PageState, ToPage, embedded, fromPage } from './kernelPage';
+import { Ask, DocumentSymbol, isNotNow, messageOf } from './protocol';
 import { functionAt, functions } from './symbols';
+
+/** The text rests so many milliseconds before the page follows it. */
+const REST = 300;
 
 interface Panel {
   uri: vscode.Uri;
   panel: vscode.WebviewPanel;
-  /** Ends the program that runs for it. */
-  end: (() => void) | undefined;
-  /** Counts the pages that were asked for: an older one that comes later is dropped. */
+  /** Counts the states that were asked for: an older one that comes later is dropped. */
   turn: number;
+  /** The end of the rest after an edit. */
+  rest: NodeJS.Timeout | undefined;
   /** The line that is lit, for a page that is made again. */
   kept: Kept | undefined;
 }
@@ -25,17 +27,13 @@ interface Panel {
 export class KernelPages implements vscode.Disposable {
   private readonly panels = new Map<string, Panel>();
   private readonly subscriptions: vscode.Disposable[] = [
-    vscode.workspace.onDidSaveTextDocument((document) => this.again(document.uri.toString())),
+    vscode.workspace.onDidChangeTextDocument((event) => this.edited(event.document.uri.toString())),
     vscode.window.onDidChangeTextEditorSelection((event) => void this.follow(event.textEditor)),
   ];
 
-  constructor(
-    private readonly ask: Ask,
-    private readonly program: () => string,
-    private readonly target: (uri: string) => string | undefined,
-  ) {}
+  constructor(private readonly ask: Ask) {}
 
-  /** Shows the page of a file to the side. */
+  /** Shows the page of a text to the side. */
   async show(uri: vscode.Uri): Promise<void> {
     const key = uri.toString();
     const known = this.panels.get(key);
@@ -46,37 +44,65 @@ export class KernelPages implements vscode.Disposable {
       localResourceRoots: [],
       retainContextWhenHidden: true,
     });
-    const own: Panel = { uri, panel, end: undefined, turn: 0, kept: undefined };
+    const own: Panel = { uri, panel, turn: 0, rest: undefined, kept: undefined };
     this.panels.set(key, own);
     panel.onDidDispose(() => {
       own.turn = Number.POSITIVE_INFINITY;
-      own.end?.();
+      clearTimeout(own.rest);
       this.panels.delete(key);
     });
     panel.webview.onDidReceiveMessage((message: unknown) => void this.heard(own, message));
     await this.make(own);
   }
 
-  /** Makes the page of a file again, if there is one. */
+  /** Makes all pages anew: another server knows nothing of what they show. */
+  restarted(): void {
+    for (const own of this.panels.values()) void this.make(own);
+  }
+
+  /** The page of a text is told its state anew, if there is one. */
   again(key: string): void {
     const known = this.panels.get(key);
-    if (known) void this.make(known);
+    if (known) void this.tell(known);
+  }
+
+  private edited(key: string): void {
+    const known = this.panels.get(key);
+    if (!known) return;
+    clearTimeout(known.rest);
+    known.rest = setTimeout(() => void this.tell(known), REST);
+  }
+
+  /** Asks the server for a part of the page; the text is opened again if its own editor was closed. */
+  private async part<T>(own: Panel, asked: object): Promise<T> {
+    await vscode.workspace.openTextDocument(own.uri);
+    return this.ask<T>('ptx/viewPage', { textDocument: { uri: own.uri.toString() }, ...asked });
   }
 
   private async make(own: Panel): Promise<void> {
     const turn = ++own.turn;
-    own.end?.();
-    const parameters = viewArguments(own.uri.fsPath, this.target(own.uri.toString()));
     try {
-      const ran = await runForOutput(this.program(), parameters, path.dirname(own.uri.fsPath), (end) => (own.end = end));
-      if (turn !== own.turn || ran.status === null) return;
-      own.end = undefined;
-      if (ran.status !== 0) throw new Error(ran.error.trim().split('\n')[0] || `\`oriole view\` ended with ${ran.status}`);
-      own.panel.webview.html = embedded(ran.output, randomBytes(16).toString('hex'));
+      const { html } = await this.part<{ html: string }>(own, { part: 'frame' });
+      if (turn === own.turn) own.panel.webview.html = embedded(html, randomBytes(16).toString('hex'));
     } catch (error) {
-      // The page before stays.
       if (turn === own.turn) void vscode.window.showErrorMessage(`Oriole: ${path.basename(own.uri.fsPath)}: ${messageOf(error)}`);
     }
+  }
+
+  /** Tells a page the state of its text. The page asks for what it then shows. */
+  private async tell(own: Panel): Promise<void> {
+    const turn = ++own.turn;
+    try {
+      const { revision, error } = await this.part<PageState>(own, { part: 'state' });
+      if (turn === own.turn) this.post(own, { type: 'state', revision, error });
+    } catch (error) {
+      // A text that never compiled has no state; the page says why.
+      if (turn === own.turn && !isNotNow(error)) this.post(own, { type: 'state', revision: 0, error: messageOf(error) });
+    }
+  }
+
+  private post(own: Panel, message: ToPage): void {
+    void own.panel.webview.postMessage(message);
   }
 
   private async heard(own: Panel, message: unknown): Promise<void> {
@@ -85,6 +111,13 @@ export class KernelPages implements vscode.Disposable {
       const editor = vscode.window.visibleTextEditors.find((each) => each.document.uri.toString() === own.uri.toString());
       if (own.kept) this.keep(own, own.kept);
       else if (editor) await this.follow(editor);
+    } else if (found?.type === 'ask') {
+      const { id, asked } = found;
+      const answer = await this.part<unknown>(own, asked).then(
+        (value) => ({ value }),
+        (error: unknown) => ({ error: messageOf(error) }),
+      );
+      this.post(own, { type: 'answer', id, ...answer });
     } else if (found) {
       own.kept = { kernel: found.kernel, line: found.line };
       const document = await vscode.workspace.openTextDocument(own.uri);
@@ -111,7 +144,7 @@ export class KernelPages implements vscode.Disposable {
 
   private keep(own: Panel, kept: Kept): void {
     own.kept = kept;
-    void own.panel.webview.postMessage({ type: 'keep', ...kept });
+    this.post(own, { type: 'keep', ...kept });
   }
 
   dispose(): void {

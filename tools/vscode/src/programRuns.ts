@@ -23,26 +23,6 @@ export function run(program: string, parameters: readonly string[], folder: stri
   });
 }
 
-export interface Output {
-  output: string;
-  error: string;
-  /** Its exit status; `null` if it was ended. */
-  status: number | null;
-}
-
-/** The same for a program whose output is a document: what it says about it is apart. */
-export function runForOutput(program: string, parameters: readonly string[], folder: string, ended: (end: () => void) => void): Promise<Output> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, parameters, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NO_COLOR: '1' } });
-    let [output, error] = ['', ''];
-    child.stdout.setEncoding('utf8').on('data', (part: string) => (output += part));
-    child.stderr.setEncoding('utf8').on('data', (part: string) => (error += part));
-    child.once('error', reject);
-    child.once('close', (status) => resolve({ output, error, status }));
-    ended(() => child.kill());
-  });
-}
-
 /** The arguments of `oriole verify` for one kernel of a file. */
 export function verifyArguments(file: string, kernel: string, chip: string | undefined): string[] {
   return ['verify', file, '--entry', kernel, ...(chip ? ['--arch', chip] : [])];

@@ -138,22 +138,36 @@ describe('extension', () => {
     await editor.run('oriole.showPage', { uri });
     const [panel] = editor.panels;
     await until('the page', () => panel!.webview.html.includes('acquireVsCodeApi'));
-    const first = panel!.webview.html;
+    const answers = () => panel!.told.filter((each) => each.type === 'answer');
+    const kept = () => panel!.told.filter((each) => each.type === 'keep');
+    panel!.hears.fire({ type: 'ask', id: 1, path: 'file' });
+    await until('the data', () => answers().length > 0);
+    const { revision, file } = answers()[0].value;
+    assert.equal(file.kernels[0][0], 'control_collatz');
     editor.select(source, line('shr.u64'));
-    await until('the row of the cursor', () => panel!.told.length > 0);
-    const { kernel } = panel!.told[0];
-    assert.deepEqual(panel!.told, [{ type: 'keep', kernel, line: line('shr.u64') + 1 }]);
+    await until('the row of the cursor', () => kept().length > 0);
+    const { kernel } = kept()[0];
+    assert.deepEqual(kept(), [{ type: 'keep', kernel, line: line('shr.u64') + 1 }]);
     assert.match(TEXT, new RegExp(`\\.entry ${kernel}\\b`));
     // A row of the page is the line of the cursor, and what is no message of the page is not heard.
     panel!.hears.fire({ type: 'kept', kernel, line: 'x' });
     panel!.hears.fire({ type: 'kept', kernel, line: line('max.u32') + 1 });
     await until('the line of the row', () => source.selection.active.line === line('max.u32'));
-    // A page that is made again lights the same row.
-    editor.save(source.document);
-    await until('another page', () => panel!.webview.html !== first);
+    // A text that is not saved is followed, also while it is wrong.
+    const states = () => panel!.told.filter((each) => each.type === 'state');
+    editor.type(source.document, 0, 0, 0, 'wrong\n');
+    await until('the error', () => states().length > 0);
+    assert.equal(states()[0].revision, revision);
+    assert.match(states()[0].error, /^line 1: error/);
+    editor.undo(source.document, 'wrong\n');
+    editor.type(source.document, 0, 0, 0, '// a line\n');
+    await until('another state', () => states().length > 1);
+    assert.deepEqual(states()[1], { type: 'state', revision: revision + 1, error: null });
+    editor.undo(source.document, '// a line\n');
+    // A page that is drawn again lights the same row.
     panel!.hears.fire({ type: 'ready' });
-    await until('the same row', () => panel!.told.length > 1);
-    assert.deepEqual(panel!.told[1], { type: 'keep', kernel, line: line('max.u32') + 1 });
+    await until('the same row', () => kept().length > 1);
+    assert.deepEqual(kept()[1], { type: 'keep', kernel, line: line('max.u32') + 1 });
     await editor.run('oriole.showPage', { uri });
     assert.equal(editor.panels.length, 1);
     panel!.dispose();

@@ -9,16 +9,24 @@ let file = null, revision = 0, parts = new Map();
 const written = served ? [] : byId("data").textContent.split("\n").slice(1, -1);
 const element = at => JSON.parse(written[at].endsWith(",") ? written[at].slice(0, -1) : written[at]);
 
-async function ask(path) {
-  const answer = await fetch(path, { cache: "no-store" });
-  if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);
-  return answer.json();
-}
+// The program that serves the page, over HTTP; an editor that shows the page in a panel has put itself in its place.
+const program = globalThis.orioleProgram ?? {
+  async ask(path) {
+    const answer = await fetch(path, { cache: "no-store" });
+    if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);
+    return answer.json();
+  },
+  listen(changed, gone) {
+    const events = new EventSource("events");
+    events.addEventListener("state", event => changed(JSON.parse(event.data)));
+    events.addEventListener("error", gone);
+  },
+};
 
 // Reads the file anew. Parts of an older state are forgotten.
 async function readFile() {
   if (!served) file = element(0);
-  else ({ revision, file } = await ask("file"));
+  else ({ revision, file } = await program.ask("file"));
   parts = new Map();
 }
 
@@ -51,7 +59,7 @@ const readOri = ori => ({ ...ori, lines: expanded(ori.lines) });
 function part(kind, number) {
   const key = kind + number;
   if (!parts.has(key)) {
-    const read = served ? ask(`${kind}?kernel=${number}&revision=${revision}`) : Promise.resolve().then(() => element(1 + 2 * number + (kind === "ori" ? 1 : 0)));
+    const read = served ? program.ask(`${kind}?kernel=${number}&revision=${revision}`) : Promise.resolve().then(() => element(1 + 2 * number + (kind === "ori" ? 1 : 0)));
     const made = read.then(kind === "ori" ? readOri : readCode);
     parts.set(key, made);
     made.catch(() => parts.delete(key));

@@ -200,16 +200,14 @@ async function changed() {
 
 // The program that serves the page says when the file has changed, and whether it compiles.
 function listenToProgram() {
-  const events = new EventSource("events");
   let turn = Promise.resolve();
-  events.addEventListener("state", event => {
-    const { revision: next, error } = JSON.parse(event.data);
+  const take = ({ revision: next, error }) => {
     turn = turn.then(async () => {
       if (next !== revision || !now) await changed();
       say(error ? `The file has changed and cannot be shown; this is the state before.\n${error}` : "", true);
     }).catch(error => say(String(error.message), true));
-  });
-  events.addEventListener("error", () => say("The program that serves this page has ended, or cannot be reached.", true));
+  };
+  program.listen(take, () => say("The program that serves this page has ended, or cannot be reached.", true));
 }
 
 (async () => {
@@ -217,5 +215,4 @@ function listenToProgram() {
   head();
   await follow();
   document.dispatchEvent(new CustomEvent("oriole:ready"));
-  if (served) listenToProgram();
-})().catch(error => say(`This page cannot be shown: ${error.message}`, true));
+})().catch(error => say(`This page cannot be shown: ${error.message}`, true)).then(() => { if (served) listenToProgram(); });
