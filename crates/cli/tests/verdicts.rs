@@ -374,6 +374,55 @@ fn requests_that_leave_too_few_registers_are_dropped() {
     assert!(listing.contains("HGMMA") && !listing.contains("USETMAXREG"), "{listing}");
 }
 
+/// A kernel for `threads` that changes its registers, and has a matrix operand of so many.
+fn changing(chip: &str, threads: u32, registers: usize) -> String {
+    let list = |letter| (1..=registers).map(|at| format!("%{letter}{at}")).collect::<Vec<_>>().join(", ");
+    let operation = if chip == "sm_90a" {
+        let columns = 2 * registers;
+        format!(
+            "wgmma.mma_async.sync.aligned.m64n{columns}k16.f32.f16.f16 {{{}}}, %d1, %d1, 1, 1, 1, 0, 0;",
+            list("f")
+        )
+    } else {
+        format!("tcgen05.st.sync.aligned.32x32b.x{registers}.b32 [%r0], {{{}}};", list("r"))
+    };
+    format!(
+        ".version 8.6\n.target {chip}\n.address_size 64\n.visible .entry k() .maxntid {threads} {{\n\
+         .reg .b32 %r<130>; .reg .f32 %f<130>; .reg .b64 %d<2>;\nsetmaxnreg.dec.sync.aligned.u32 24;\n{operation}\nret;\n}}\n"
+    )
+}
+
+/// The bounds on threads tell how many registers a thread starts with if matrices take nearly all of them.
+#[test]
+#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
+fn setmaxnreg_has_an_effect_where_it_has_one_with_ptxas() {
+    let tools = crate::oracle::tools();
+    let folder = scratch();
+    let input = folder.path().join("k.ptx");
+    let mut counts = [0, 0];
+    for (chip, sizes) in [("sm_90a", &[4, 8, 16, 24, 48, 64][..]), ("sm_100a", &[8, 16, 32, 64])] {
+        for (threads, size) in [1024, 640, 512, 256]
+            .into_iter()
+            .flat_map(|threads| sizes.iter().map(move |size| (threads, *size)))
+        {
+            std::fs::write(&input, changing(chip, threads, size)).expect("a temporary file");
+            let arguments = ["-arch", chip, &text(&input), "-o", "/dev/null"];
+            let theirs =
+                std::process::Command::new(tools.join("ptxas")).args(arguments).output().expect("ptxas");
+            if !theirs.status.success() {
+                continue;
+            }
+            let ignored = |messages: &str| messages.contains("C7508");
+            let theirs = ignored(&String::from_utf8_lossy(&theirs.stderr));
+            let ours = oriole(&[&["ptxas"][..], &arguments].concat());
+            assert_eq!(ours.status, Some(0), "{chip} {threads} {size}: {}", ours.err);
+            assert_eq!(ignored(&ours.err) || ignored(&ours.out), theirs, "{chip} {threads} {size}");
+            counts[usize::from(theirs)] += 1;
+        }
+    }
+    assert!(counts[0] > 10 && counts[1] > 10, "{counts:?}");
+}
+
 #[test]
 fn what_has_no_effect_is_told() {
     let kernel = |directives: &str, lines: &str| {

@@ -166,7 +166,7 @@ codes! {
     Ignored = "ptx::ignored", Language, Warning,
         "The directive or modifier has no effect here. It is ignored, as if it were not there.";
     RegisterChangeIgnored = "ptx::register-change-ignored", Language, Warning,
-        "`setmaxnreg` changes the register count of a thread, but the count at kernel entry is unknown, so the instruction is ignored. Set the count with `.maxnreg`, or bound it by `.minnctapersm` together with `.maxntid` or `.reqntid`.";
+        "`setmaxnreg` changes the register count of a thread, but the count at kernel entry is unknown, so the instruction is ignored. Set the count with `.maxnreg`, or bound it by `.minnctapersm` together with `.maxntid` or `.reqntid`. One of the last two is enough where an operand of `wgmma` or `tcgen05` nearly fills the registers that such a block leaves a thread, as with ptxas.";
     LanesNotNamed = "ptx::lanes-not-named", Language, Warning,
         "A shuffle or vote without `.sync` does not name the participating lanes: it uses those that execute it together. Before sm_70, lanes on the same path executed together; later chips do not guarantee that, and results may differ. Use the form with `.sync` and a lane mask, `0xffffffff` for the whole warp.";
     Unchecked = "ptx::unchecked-operand", Language, Warning,
@@ -217,7 +217,7 @@ codes! {
     RegisterChangeDropped = "limit::register-change-dropped", Limit, Warning,
         "Code that runs with the registers that a `setmaxnreg` leaves needs more than those. All `setmaxnreg` of the kernel are dropped, and each thread keeps the registers that it starts with, as with ptxas (C7507). Ask for more registers in that part of the kernel.";
     RegistersRaised = "limit::registers-raised", Limit, Error,
-        "`setmaxnreg.dec` asks for more registers than a thread has at this point: those that `.maxnreg` or the launch bounds give it at entry, or that an earlier `setmaxnreg` left it. The hardware traps with an illegal instruction.";
+        "`setmaxnreg.dec` asks for more registers than a thread has here, whichever way it came: those that `.maxnreg` or the launch bounds give it at entry, or that an earlier `setmaxnreg` left it. The hardware traps with an illegal instruction.";
     TooMuchSharedMemory = "limit::shared-memory", Limit, Error,
         "The kernel's static shared memory is larger than the chip allows.";
     TooMuchParameterSpace = "limit::parameter-space", Limit, Error,

@@ -46,6 +46,8 @@ pub struct Body {
     pub parameter_registers: Vec<(VariableId, RegisterId)>,
     /// True if the body names textures, and samplers are bound separately.
     pub independent_samplers: bool,
+    /// True for a kernel whose `setmaxnreg` have an effect.
+    pub changes_registers: bool,
 }
 
 /// A register.
@@ -245,8 +247,9 @@ pub struct Directives {
 }
 
 impl Directives {
-    /// Whether they fix the number of registers that a thread starts with: elsewhere counts cannot be changed.
-    pub fn tell_registers(&self) -> bool {
+    /// True if they ask for a register count themselves, and do not only bound the threads of a block. Without such a
+    /// bound a count of blocks means nothing.
+    pub fn state_registers(&self) -> bool {
         self.maxnreg.is_some() || self.minnctapersm.is_some() && self.block_threads().is_some()
     }
 

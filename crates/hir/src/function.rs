@@ -80,6 +80,7 @@ pub fn resolve_function(function: &Function, context: &dyn ModuleContext) -> Opt
     map.unused = unused(registers);
     map.uses = use_spans.concat();
     crate::address_space::check(&body, &map, &mut diagnostics);
+    body.changes_registers = crate::register_bounds::changes_registers(&body);
     crate::performance::check_register_changes(&body, &map, &mut diagnostics);
     diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
     Some(Resolved {

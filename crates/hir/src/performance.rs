@@ -1,11 +1,11 @@
 //! Performance directives of a head: their values and their places.
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
-use oriole_ptx::Opcode;
 use oriole_ptx::table::Chips;
 use oriole_syntax::ast::{self, AstNode, PerformanceDirective};
 
 use crate::module_context::HeaderView;
+use crate::register_bounds::is_change;
 use crate::{Body, Directives, SourceMap, Statement, evaluate};
 
 /// Directives that are possible for functions; all others are for kernels.
@@ -55,14 +55,11 @@ fn values(
 
 /// Warns of changes of the number of registers that have no effect, since the initial number is not known.
 pub(crate) fn check_register_changes(body: &Body, map: &SourceMap, found: &mut Vec<Diagnostic>) {
-    if !body.is_entry || body.directives.tell_registers() {
+    if !body.is_entry || body.changes_registers {
         return;
     }
-    let instructions = body.statements.iter().filter_map(|statement| match statement {
-        Statement::Instruction(instruction) => Some(instruction),
-        _ => None,
-    });
-    let changes = instructions.zip(&map.instructions).filter(|(it, _)| it.opcode == Opcode::Setmaxnreg);
+    let instructions = body.statements.iter().filter(|it| matches!(it, Statement::Instruction(_)));
+    let changes = instructions.zip(&map.instructions).filter(|(it, _)| is_change(it));
     let mut places = changes.map(|(_, &span)| span);
     let Some(first) = places.next() else { return };
     let message =

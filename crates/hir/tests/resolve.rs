@@ -572,20 +572,32 @@ fn instructions_and_registers_of_no_effect() {
 /// A change of the number of registers has no effect where the initial number is not known.
 #[test]
 fn register_counts_that_nothing_tells() {
-    let warned = |bounds: &str| {
+    let with = |bounds: &str, code: &str| {
         let module = resolve_module(&format!(
-            ".version 8.4\n.target sm_90a\n.address_size 64\n.entry k() {bounds}\n{{ setmaxnreg.dec.sync.aligned.u32 40; ret; }}"
+            ".version 8.6\n.target sm_100a\n.address_size 64\n.entry k() {bounds}\n{{ .reg .b32 %r<130>; setmaxnreg.dec.sync.aligned.u32 40; {code} ret; }}"
         ));
         module
             .diagnostics
             .iter()
             .any(|found| found.message.to_string().starts_with("`setmaxnreg` has no effect"))
     };
+    let warned = |bounds: &str| with(bounds, "");
     for bounds in ["", ".maxntid 256", ".reqntid 128, 2"] {
         assert!(warned(bounds), "{bounds}");
     }
     for bounds in [".maxnreg 128", ".maxntid 256 .minnctapersm 1", ".reqntid 256 .minnctapersm 2"] {
         assert!(!warned(bounds), "{bounds}");
+    }
+    // Matrices that nearly fill the registers that the block leaves: 64 of 1,024 threads, 96 of 640.
+    let matrix = |count: usize| {
+        let registers: Vec<String> = (1..=count).map(|register| format!("%r{register}")).collect();
+        format!("tcgen05.st.sync.aligned.32x32b.x{count}.b32 [%r0], {{{}}};", registers.join(", "))
+    };
+    let known = [("", 32, false), (".maxntid 1024", 8, false), (".maxntid 1024", 16, true)];
+    for (bounds, count, known) in
+        known.into_iter().chain([(".maxntid 640", 16, false), (".reqntid 640", 32, true)])
+    {
+        assert_eq!(!with(bounds, &matrix(count)), known, "{bounds} {count}");
     }
 }
 

@@ -21,13 +21,12 @@ pub fn describe(body: &Body, chip: Chip, image: &mut KernelImage) {
     image.explicit_cluster = directives.explicitcluster;
     image.max_cluster_rank = directives.maxclusterrank;
     image.blocks_are_clusters = directives.blocksareclusters;
-    let changes = |statement: &Statement| matches!(statement, Statement::Instruction(i) if i.opcode == Opcode::Setmaxnreg);
-    image.reconfigures_registers = directives.tell_registers() && body.statements.iter().any(changes);
+    image.reconfigures_registers = body.changes_registers;
     image.tensor_memory = tensor_memory(body);
     if image.reconfigures_registers {
         // The count that the bounds allow, which may be more than a thread starts with.
         let all = u16::from(chip.register_files().general.count);
-        image.max_registers = oriole_lower::register_cap(body, chip).filter(|&cap| cap < all);
+        image.max_registers = oriole_hir::register_cap(directives, chip).filter(|&cap| cap < all);
     }
 }
 

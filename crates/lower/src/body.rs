@@ -79,7 +79,7 @@ fn apply_directives(cx: &mut Lower<'_>) {
     // It matters where the occupancy is known.
     let counted = cx.body.variables.values().filter(|it| threads.is_some() && it.space == Space::Shared);
     let shared: u64 = counted.map(|variable| variable.size).fold(0, u64::saturating_add);
-    let states = limits::states_registers(cx.body);
+    let states = cx.body.directives.state_registers();
     let function = cx.b.function_mut();
     function.register_limit = limit;
     function.states_registers = states;

@@ -62,7 +62,7 @@ mod threads;
 
 pub use environment::Environment;
 pub use error::LowerError;
-pub use limits::{register_cap, register_limit};
+pub use limits::register_limit;
 pub use outside::options_for;
 
 use oriole_hir::Body;

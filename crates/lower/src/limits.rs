@@ -5,16 +5,13 @@
 use crate::LowerError;
 use oriole_chip::Chip;
 use oriole_diagnostics::Code;
-use oriole_hir::{Body, Immediate, Operand, Statement};
+use oriole_hir::{Body, FEWEST_REGISTERS, Immediate, Operand, Statement, register_cap};
 use oriole_ori::Function;
 use oriole_ptx::Opcode;
 
 /// Most bytes of `.local` variables and arguments on the stack. Offsets from the stack pointer are signed and have 24
 /// bits; 64 KiB are left for spills and saved registers.
 const MOST_FRAME_BYTES: u64 = (1 << 23) - (1 << 16);
-
-/// Minimum registers of a thread, whatever the directives say.
-const FEWEST: u32 = 24;
 
 /// Checks that the frame of a lowered function can be addressed.
 pub fn frame(function: &Function) -> Result<(), LowerError> {
@@ -34,39 +31,8 @@ pub fn frame(function: &Function) -> Result<(), LowerError> {
 /// a kernel change the count, no thread starts with more than the largest request: a thread that requests more had
 /// fewer before.
 pub fn register_limit(body: &Body, chip: Chip) -> Option<u16> {
-    let cap = register_cap(body, chip)?;
-    Some(most_asked(body).map_or(cap, |asked| cap.min(asked.max(FEWEST as u16))))
-}
-
-/// The most registers that `.maxnreg` and the bounds on threads allow a thread; `None` if they say nothing. With
-/// both, the smaller: a block of as many threads as the kernel permits can be launched.
-pub fn register_cap(body: &Body, chip: Chip) -> Option<u16> {
-    let directives = &body.directives;
-    let threads = directives.block_threads();
-    let most = u32::from(chip.register_files().general.count);
-    let stated = directives.maxnreg.map(|registers| registers.max(FEWEST));
-    let fit = threads.zip(chip.limits()).and_then(|(threads, limits)| {
-        // Bounds beyond the capacity of an SM cannot be met with few registers either, and are ignored.
-        let asked = directives.minnctapersm.unwrap_or(1).max(1);
-        let blocks = [asked, 1].into_iter().find(|&blocks| limits.holds(blocks, threads))?;
-        // All threads of the resident blocks share the registers of one SM. The allocation unit is a warp, and each
-        // quarter of the SM holds its share of the warps in its share of the registers.
-        let warps = threads.div_ceil(limits.warp_threads) * blocks;
-        let resident = warps
-            .div_ceil(limits.warp_granularity)
-            .saturating_mul(limits.warp_granularity * limits.warp_threads);
-        let granularity = limits.register_granularity_thread;
-        let fit = limits.registers_per_sm / resident.max(1) / granularity * granularity;
-        Some(fit.clamp(FEWEST, most))
-    });
-    stated.into_iter().chain(fit).min().map(|limit| limit.min(most) as u16)
-}
-
-/// True if the source asks for a register count itself, and not only bounds the threads of a block. Without such a
-/// bound a count of blocks means nothing.
-pub fn states_registers(body: &Body) -> bool {
-    let directives = &body.directives;
-    directives.maxnreg.is_some() || directives.minnctapersm.is_some() && directives.block_threads().is_some()
+    let cap = register_cap(&body.directives, chip)?;
+    Some(most_asked(body).map_or(cap, |asked| cap.min(asked.max(FEWEST_REGISTERS as u16))))
 }
 
 /// The largest register request in the kernel, if it changes the count.
@@ -78,5 +44,5 @@ fn most_asked(body: &Body) -> Option<u16> {
         },
         _ => None,
     });
-    counts.max().filter(|_| body.directives.tell_registers())
+    counts.max().filter(|_| body.changes_registers)
 }

@@ -103,7 +103,7 @@ pub(crate) fn with_registers<'db>(
     function: Function,
 ) -> Staged<Allocated> {
     let body = || files::body(db, unit).as_deref();
-    let cap = || oriole_lower::register_cap(body()?, configuration::chip_info(db, config));
+    let cap = || oriole_hir::register_cap(&body()?.directives, configuration::chip_info(db, config));
     stage::run(db, config, "allocated", settings, |context| oriole_pipeline::allocate(function, cap, context))
 }
 

@@ -26,12 +26,12 @@ pub(crate) fn grid_dependency(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     Ok(())
 }
 
-/// `setmaxnreg`, in a kernel that declares its initial register count; others keep their registers.
+/// `setmaxnreg`, in a kernel where it has an effect; threads of others keep their registers.
 pub(crate) fn change_registers(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     let Operand::Immediate(Immediate::Integer(count)) = *cx.operand(i, 0)? else {
         return Err(cx.unsupported_form(i));
     };
-    if !cx.body.is_entry || !cx.body.directives.tell_registers() {
+    if !cx.body.changes_registers {
         return Ok(());
     }
     let behind = cx.begin_region();
