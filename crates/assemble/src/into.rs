@@ -1,6 +1,7 @@
 //! The functions of a listing in place of those of a cubin: which old instruction is where, and what speaks against it.
 
 use crate::listing::{FunctionText, TextError};
+use crate::returns::Returns;
 use oriole_chip::{Chip, WordShape};
 use oriole_cubin::edit::{Edit, EditError, edit};
 use oriole_cubin::read::Kernel;
@@ -136,16 +137,24 @@ fn replacement(chip: Chip, cubin: &Cubin, function: &FunctionText) -> Result<Rep
     let shape = chip.words();
     let moved = moved(shape, kernel, function)?;
     let has_moved = (0..).zip(&moved).any(|(index, &place)| place != Some(shape.address(index)));
-    if has_moved && let Some(reason) = fixed(chip, cubin, kernel) {
-        let text = format!(
-            "instructions of `{}` have moved, and {reason}: let the old lines stay where they are, and put new ones after the last",
-            function.name
-        );
-        return error(function.line, text);
+    let mut words = function.words.clone();
+    if has_moved {
+        let returned = fixed(chip, cubin, kernel).and_then(|returns| {
+            let index = |place: &Option<u32>| place.and_then(|place| shape.beginning_at(place.into()));
+            let moved: Vec<Option<usize>> = moved.iter().map(|it| index(it).map(|at| at as usize)).collect();
+            returns.write(chip, &kernel.code, &moved, &mut words)
+        });
+        if let Err(reason) = returned {
+            let text = format!(
+                "instructions of `{}` have moved, and {reason}: let the old lines stay where they are, and put new ones after the last",
+                function.name
+            );
+            return error(function.line, text);
+        }
     }
     let exits =
         (0..).zip(&function.exits).filter(|(_, exits)| **exits).map(|(index, _)| shape.address(index));
-    let words = padded(chip, cubin, kernel, &function.words);
+    let words = padded(chip, cubin, kernel, &words);
     let mut code = Vec::new();
     append_words(shape, &words, &mut code);
     let edit = Edit {
@@ -189,37 +198,26 @@ fn moved(shape: WordShape, kernel: &Kernel, function: &FunctionText) -> Result<V
     Ok(moved)
 }
 
-/// Why instructions of a function cannot move: something in it or in the file knows places and does not say where.
-fn fixed(chip: Chip, cubin: &Cubin, kernel: &Kernel) -> Option<String> {
-    if !kernel.functions.is_empty() {
-        return Some("its code has functions inside, to which return addresses lead".to_owned());
-    }
-    for &word in &kernel.code {
-        match oriole_sass::decode(chip, word) {
-            Ok(instruction) if knows_places(instruction.op) => {
-                return Some(format!(
-                    "`{}` goes to an address that is a number elsewhere",
-                    instruction.op.name()
-                ));
-            }
-            Ok(_) => {}
-            Err(_) => return Some("it has words that cannot be read".to_owned()),
-        }
-    }
+/// The return addresses of a function whose instructions move.
+///
+/// # Errors
+/// Why they cannot: something in it or in the file knows places and does not say where.
+fn fixed(chip: Chip, cubin: &Cubin, kernel: &Kernel) -> Result<Returns, String> {
+    let inner = kernel.functions.iter().filter_map(|&symbol| {
+        let start = i64::try_from(cubin.symbols[symbol].value).ok()?;
+        chip.words().beginning_at(start).map(|at| at as usize)
+    });
+    let returns = Returns::of(chip, &kernel.code, inner)?;
     let inside = |symbol: usize, addend: i64| {
         let symbol = &cubin.symbols[symbol];
         symbol.section == kernel.text && (addend != 0 || symbol.value != 0)
     };
     let others = cubin.sections.iter().filter(|section| !section.name.contains("debug"));
     let mut rows = others.flat_map(|section| section.relocations.iter().map(move |row| (section, row)));
-    let row = rows.find(|(_, row)| inside(row.symbol, row.addend));
-    row.map(|(section, _)| format!("`{}` holds addresses of them", section.name))
-}
-
-/// True for instructions whose targets are in registers or tables.
-fn knows_places(op: Op) -> bool {
-    use Op::*;
-    matches!(op, CALL | RET | BRX | BRXU | JMP | JMX | JMXU | LEPC)
+    match rows.find(|(_, row)| inside(row.symbol, row.addend)) {
+        Some((section, _)) => Err(format!("`{}` holds addresses of them", section.name)),
+        None => Ok(returns),
+    }
 }
 
 /// The words, and those after them up to the alignment of the section: what the old code has there, if it has padding.

@@ -8,6 +8,7 @@
 mod into;
 mod labels;
 mod listing;
+mod returns;
 
 pub use into::{Edited, IntoError, Warning, into_cubin};
 pub use labels::{LINE_LABEL, Labels};
