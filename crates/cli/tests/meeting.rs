@@ -65,6 +65,15 @@ fn met(lane: u32) -> u32 {
     }
 }
 
+/// The launch record of the program whose text is in a file.
+fn record(ptx: &str) -> String {
+    let expected: String =
+        (0..32).flat_map(|lane| met(lane).to_le_bytes()).map(|byte| format!("{byte:02x}")).collect();
+    format!(
+        r#"{{"name":"meeting","ptx":"{ptx}","entry":"meeting","grid":[1,1,1],"block":[32,1,1],"args":[{{"buffer":{{"len":128}}}}],"expect":{{"0":{{"bytes_hex":"{expected}"}}}}}}"#
+    )
+}
+
 #[test]
 #[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas, nvlink, nvdisasm and cuobjdump"]
 fn lanes_in_functions_of_two_files_exchange() {
@@ -73,12 +82,7 @@ fn lanes_in_functions_of_two_files_exchange() {
     let [caller, callee, linked, record] =
         ["caller.ptx", "callee.ptx", "linked.cubin", "k.json"].map(|name| folder.path().join(name));
     let objects = [&caller, &callee].map(|source| source.with_extension("o"));
-    let expected: String =
-        (0..32).flat_map(|lane| met(lane).to_le_bytes()).map(|byte| format!("{byte:02x}")).collect();
-    let launch = format!(
-        r#"{{"name":"meeting","ptx":"caller.ptx","entry":"meeting","grid":[1,1,1],"block":[32,1,1],"args":[{{"buffer":{{"len":128}}}}],"expect":{{"0":{{"bytes_hex":"{expected}"}}}}}}"#
-    );
-    std::fs::write(&record, launch).expect("a temporary file");
+    std::fs::write(&record, self::record("caller.ptx")).expect("a temporary file");
     for (source, text) in [&caller, &callee].into_iter().zip(MEETING) {
         std::fs::write(source, text).expect("a temporary file");
     }
@@ -113,5 +117,22 @@ fn routines_of_exchanges_are_weak_functions() {
         assert_eq!((symbol.binding, symbol.section != 0), (2, true), "{level}");
         let named = &cubin.section(".text.there").expect("the function").relocations;
         assert!(named.iter().any(|it| cubin.symbols[it.symbol].name == symbol.name), "{level}");
+    }
+}
+
+/// Debug builds have a section for each function, too, and are linked by us.
+#[test]
+fn lanes_in_functions_of_a_debug_build_exchange() {
+    let folder = scratch();
+    let [source, output, launch] = ["k.ptx", "k.cubin", "k.json"].map(|name| folder.path().join(name));
+    let function = MEETING[1].split_once(".visible ").expect("a function").1;
+    let declaration = ".extern .func (.param .b32 r) there(.param .b32 x);\n";
+    std::fs::write(&source, MEETING[0].replace(declaration, function)).expect("a temporary file");
+    std::fs::write(&launch, record("k.ptx")).expect("a temporary file");
+    for chip in ["sm_75", "sm_90", "sm_120"] {
+        compile(&source, &output, &["--device-debug", "--arch", chip])
+            .unwrap_or_else(|message| panic!("{message}"));
+        let run = oriole(&["run", &text(&launch), "--on", "sim", "--cubin", &text(&output)]);
+        assert_eq!(run.status, Some(0), "{chip}: {}{}", run.out, run.err);
     }
 }
