@@ -106,7 +106,7 @@ pub fn write_changes(
     let followed = view::followed(db, unit, config, &mut |phase, before, after| {
         if end.is_none_or(|end| place(phase) <= Some(end)) {
             let _ = writeln!(changes, "// {name}: {} {}", phase.number, phase.name);
-            changes += &difference(before, after, context);
+            changes += &difference(&before(), after, context);
         }
     });
     followed.map_err(|failed| function.diagnosed(&failed))?;

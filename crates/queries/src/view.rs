@@ -158,8 +158,11 @@ pub fn history<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) ->
     Ok(triomphe::Arc::new(history))
 }
 
-/// Runs all stages of a unit up to allocation once more, and shows its Ori before and after each phase that changes it. The
-/// result is raw Ori.
+/// Sees a phase that changed a function, the text before, if it asks for it, and the text after.
+pub type Watch<'a> = dyn FnMut(&'static Phase, &dyn Fn() -> String, &str) + 'a;
+
+/// Runs all stages of a unit up to allocation once more, and shows its Ori before and after each phase that changes it: the
+/// text before is made where it is asked for. The result is raw Ori.
 ///
 /// # Errors
 /// As [`ori_after`].
@@ -170,7 +173,7 @@ pub fn followed<'db>(
     db: &'db dyn Db,
     unit: FunctionUnit<'db>,
     config: Config,
-    watch: &mut dyn FnMut(&'static Phase, &str, &str),
+    watch: &mut Watch<'_>,
 ) -> Result<String, Failed> {
     let body = files::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
     let lower = configuration::lowering(db, unit.file(db), config);
@@ -179,25 +182,26 @@ pub fn followed<'db>(
     let first = raw.to_string();
     let mut function = handed_on(raw);
     // That nothing is left to do is not a change.
-    let text_of = |function: &Function| Function { at_fixed_point: false, ..function.clone() }.to_string();
+    let shown = |function: &Function| Function { at_fixed_point: false, ..function.clone() };
     let choices = searched::choices(db, unit, config);
     for group in ORI_GROUPS {
         let settings = Settings { lower, ..pass_settings(db, config, choices, group) };
         // Between groups numbers change, which is not a phase's doing. Most phases change nothing: a comparison is cheaper
-        // than a text, so a text is made only where functions differ.
-        let mut last = function.clone();
+        // than a text, so a text is made only where functions differ, and different functions have different texts.
+        let mut last = shown(&function);
         let mut before: Option<String> = None;
         let after = stage::run(db, config, group.name(), &settings, |context| {
             oriole_pipeline::run_watched(group, function, context, &mut |phase, function| {
+                last.at_fixed_point = function.at_fixed_point;
                 if *function == last {
                     return;
                 }
-                let text = text_of(function);
-                let earlier = before.take().unwrap_or_else(|| text_of(&last));
-                if text != earlier {
-                    watch(phase, &earlier, &text);
-                }
-                last = function.clone();
+                last.at_fixed_point = false;
+                let now = shown(function);
+                let text = now.to_string();
+                let earlier = || before.clone().unwrap_or_else(|| last.to_string());
+                watch(phase, &earlier, &text);
+                last = now;
                 before = Some(text);
             })
         })?;
