@@ -64,10 +64,12 @@ pub enum ScheduleMode {
 /// Options of scheduling before allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OrderOptions {
-    /// Optimization level 0 to 3.
-    pub level: u8,
     /// Instructions may be moved.
     pub reorder: bool,
+    /// They are moved before allocation in every function, not only in those whose values then need the frame.
+    pub early: bool,
+    /// Functions are scheduled again for fewer registers, with which an SM holds more warps.
+    pub again: bool,
     /// Ranking.
     pub mode: ScheduleMode,
     /// Under register pressure, computations on values only may cross barriers.
@@ -94,8 +96,6 @@ pub struct SelectOptions {
 /// Options of scheduling after allocation and of control words.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FinishOptions {
-    /// Optimization level 0 to 3.
-    pub level: u8,
     /// Every instruction waits for everything before it.
     pub serial: bool,
     /// Instructions may be moved.
@@ -148,6 +148,10 @@ pub struct AllocateOptions {
     pub function_limit: Option<u16>,
     /// Fewer registers than this are worth nothing.
     pub enough: Option<u16>,
+    /// The first allocation is improved by others: with fewer registers, and with the least recently used one first.
+    pub improve: bool,
+    /// Values take the registers in turn, as many as `enough` and as are live at once: nothing was scheduled before.
+    pub in_turn: bool,
     /// Verify the result; builds with debug assertions always do.
     pub check: bool,
     /// The caller rejects results that need the frame: no effort is made to improve them.
@@ -175,18 +179,20 @@ impl Options {
         options.verifying(self.bool(KnobId::Verify)).limited(limits)
     }
 
-    /// The part that scheduling before allocation reads. At level 0 nothing moves.
+    /// The part that scheduling before allocation reads. At level 0 nothing moves, at level 1 little before allocation, and
+    /// up to level 2 no function is scheduled again.
     pub fn order(&self) -> OrderOptions {
         OrderOptions {
-            level: self.effort(),
             reorder: self.level > 0 && !self.bool(KnobId::NoSched),
+            early: self.level > 1 && !self.bool(KnobId::NoEarlySched),
+            again: self.level > 2 && !self.bool(KnobId::NoReschedule),
             mode: match self.number(KnobId::ScheduleMode) {
                 0 => ScheduleMode::Pressure,
                 2 => ScheduleMode::Batches,
                 _ => ScheduleMode::Latency,
             },
             across_barriers: !self.bool(KnobId::NoCrossBarriers),
-            between_products: !self.bool(KnobId::NoBetweenProducts),
+            between_products: self.level > 1 && !self.bool(KnobId::NoBetweenProducts),
             rematerialize: !self.bool(KnobId::NoRemat),
             occupancy: !self.bool(KnobId::NoOccupancy),
             budgeted: !self.bool(KnobId::NoRegisterBudget),
@@ -194,21 +200,20 @@ impl Options {
         }
     }
 
-    /// The part that selection reads. At level 0 there is one way to select each instruction.
+    /// The part that selection reads. Below level 2 there is one way to select each instruction.
     pub fn select(&self) -> SelectOptions {
-        SelectOptions { alternatives: self.level > 0 && !self.bool(KnobId::NoSelectAlternatives) }
+        SelectOptions { alternatives: self.level > 1 && !self.bool(KnobId::NoSelectAlternatives) }
     }
 
     /// The part that scheduling after allocation and control words read. At level 0 nothing moves and every instruction
     /// waits for everything.
     pub fn finish(&self) -> FinishOptions {
         FinishOptions {
-            level: self.effort(),
             serial: self.level == 0 || self.bool(KnobId::SerialDeps),
             reorder: self.level > 0 && !self.bool(KnobId::NoSched) && !self.bool(KnobId::NoLateSched),
-            between_products: !self.bool(KnobId::NoBetweenProducts),
+            between_products: self.level > 1 && !self.bool(KnobId::NoBetweenProducts),
             in_order: !self.bool(KnobId::NoInOrder),
-            reuse: self.level > 0 && !self.bool(KnobId::NoReuse),
+            reuse: self.level > 1 && !self.bool(KnobId::NoReuse),
             stall_cap: self.number(KnobId::StallCap) as u8,
         }
     }
@@ -223,7 +228,7 @@ impl Options {
         (limit > 0).then_some(limit as u16)
     }
 
-    /// The part that register allocation reads.
+    /// The part that register allocation reads. Up to level 2 the first allocation is the last.
     pub fn allocate(&self) -> AllocateOptions {
         AllocateOptions {
             level: self.effort(),
@@ -233,10 +238,12 @@ impl Options {
             cold_blocks: self.level > 0 && !self.bool(KnobId::NoColdBlocks),
             clusters: !self.bool(KnobId::NoRegisterClusters),
             thread_branches: self.level > 0 && !self.bool(KnobId::NoThreadBranches),
-            rename: self.level > 0 && !self.bool(KnobId::NoRename),
+            rename: self.level > 1 && !self.bool(KnobId::NoRename),
             limit: self.register_limit(),
             function_limit: self.count(KnobId::FuncMaxrregcount),
             enough: None,
+            improve: self.level > 2 && !self.bool(KnobId::NoReallocation),
+            in_turn: false,
             check: self.bool(KnobId::CheckRegisters),
             frameless: false,
         }

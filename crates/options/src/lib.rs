@@ -134,6 +134,22 @@ mod tests {
         }
     }
 
+    /// Steps that each level adds to the one below it. Those of passes are in the list of phases.
+    #[test]
+    fn levels_decide_how_often_a_function_is_scheduled_and_allocated() {
+        let at = |level| {
+            let options = Options { level, ..Options::default() };
+            let (order, allocate, finish) = (options.order(), options.allocate(), options.finish());
+            let scheduling = [order.reorder, finish.reorder, order.early, order.again];
+            (scheduling, [allocate.rename, allocate.improve], [finish.reuse, options.select().alternatives])
+        };
+        assert_eq!(at(0), ([false; 4], [false; 2], [false; 2]));
+        assert_eq!(at(1), ([true, true, false, false], [false; 2], [false; 2]));
+        assert_eq!(at(2), ([true, true, true, false], [true, false], [true; 2]));
+        assert_eq!(at(3), ([true; 4], [true; 2], [true; 2]));
+        assert_eq!(at(4), at(3));
+    }
+
     #[test]
     fn what_is_left_to_a_linker_concerns_lowering_only() {
         let base = Options::default();

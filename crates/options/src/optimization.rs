@@ -174,6 +174,12 @@ impl PassOptions {
         PassOptions { wanted: self.wanted.without(optimization), ..self }
     }
 
+    /// These options at no higher level than this one.
+    #[must_use]
+    pub fn at_most(self, level: u8) -> PassOptions {
+        PassOptions { level: self.level.min(level), ..self }
+    }
+
     /// The part for a reader of these optimizations only: all others count as enabled, so that option sets that differ
     /// only in those are equal for it.
     #[must_use]

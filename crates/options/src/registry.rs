@@ -185,6 +185,10 @@ knobs! {
     SerialDeps = switch("serial-deps", &[Reader::Finish], "Make every instruction wait for all earlier ones.");
     NoSched = switch("no-sched", &[Reader::Order, Reader::Finish],
         "Disable instruction scheduling, before and after register allocation.");
+    NoEarlySched = switch("no-early-sched", &[Reader::Order],
+        "Schedule instructions only after register allocation, except in functions that need the frame so.");
+    NoReschedule = switch("no-reschedule", &[Reader::Order],
+        "Schedule each function once before register allocation, not again for fewer registers.");
     NoCrossBarriers = switch("no-cross-barriers", &[Reader::Order],
         "Never schedule instructions across barriers, even under register pressure.");
     NoBetweenProducts = switch("no-between-products", &[Reader::Order, Reader::Finish],
@@ -214,6 +218,8 @@ knobs! {
         "Assign a register to each value separately, whatever copies and tuples connect it with.");
     NoRename = switch("no-rename", &[Reader::Allocate],
         "Do not give values other registers where they would wait until memory accesses have read the ones that they have.");
+    NoReallocation = switch("no-reallocation", &[Reader::Allocate],
+        "Allocate the registers of each function once, not again with fewer of them or in another order.");
     MinRegs = switch("min-regs", &[Reader::Allocate], "Use as few registers as possible.");
     CheckRegisters = switch("check-registers", &[Reader::Allocate],
         "Check each register allocation with an independent checker.");

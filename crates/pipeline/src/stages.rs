@@ -89,6 +89,12 @@ fn allocate_kept(function: Function, context: &Context) -> Result<Allocated, All
         // Its own counts are kept, whatever an option says, as the allocator keeps them.
         options.limit = None;
     }
+    if options.reorder
+        && !options.early
+        && let Some(unordered) = allocate_in_turn(&function, context)
+    {
+        return Ok(unordered);
+    }
     let known = &mut KnownBlocks::default();
     if !options.reorder || !options.between_products || !oriole_schedule::has_matrix_blocks(&function) {
         return allocate_as(function, &options, (known, false), context);
@@ -100,6 +106,13 @@ fn allocate_kept(function: Function, context: &Context) -> Result<Allocated, All
     let options = OrderOptions { between_products: false, ..options };
     let beside = allocate_as(function, &options, (known, true), context)?;
     Ok(if frame_accesses(&between) < frame_accesses(&beside) { between } else { beside })
+}
+
+/// Allocates a function as it is, if it does not need the frame so.
+fn allocate_in_turn(function: &Function, context: &Context) -> Option<Allocated> {
+    let options = AllocateOptions { in_turn: true, ..context.settings.allocate };
+    let allocated = allocate_with(function.clone(), None, &options, context).ok()?;
+    (allocated.assignment.spill_bytes == 0).then_some(allocated)
 }
 
 /// True if a value has four words: allocation may then need more registers than the schedule.
@@ -118,11 +131,13 @@ fn allocate_as(
     if !options.reorder {
         return allocate_ordered(function, context);
     }
+    let weighs = options.occupancy && options.again;
     let asks = options.budgeted && function.states_registers && !oriole_schedule::registers_decide(&function);
-    let counts_blocks = options.occupancy && !asks && oriole_schedule::counts_blocks(&function);
+    let counts_blocks = weighs && !asks && oriole_schedule::counts_blocks(&function);
     let registers_decide = counts_blocks && oriole_schedule::registers_decide(&function);
     // It may be scheduled for fewer registers then.
-    let steps = Steps::of(&function, &context.target.schedule(), options).filter(|_| has_quads(&function));
+    let steps = Steps::of(&function, &context.target.schedule(), options)
+        .filter(|_| options.again && has_quads(&function));
     let again = again || counts_blocks || steps.is_some();
     let unordered = again.then(|| Rc::new(function.clone()));
     if let Some(unordered) = &unordered {
@@ -204,15 +219,25 @@ fn allocate_ordered_within(
     limit: Option<u16>,
     context: &Context,
 ) -> Result<Allocated, AllocateError> {
+    allocate_with(function, limit, &context.settings.allocate, context)
+}
+
+/// Allocates a function with these options, within this limit, if there is one, and theirs.
+fn allocate_with(
+    function: Function,
+    limit: Option<u16>,
+    options: &AllocateOptions,
+    context: &Context,
+) -> Result<Allocated, AllocateError> {
     let _span = span("AdvancedPhaseAllocReg");
-    let asked = context.settings.allocate.limit;
+    let asked = options.limit;
     // A function that does not fit into fewer registers is tried otherwise.
     let frameless = limit.is_some();
     let limit = limit.map(|limit| asked.map_or(limit, |asked| asked.min(limit))).or(asked);
     let order = OrderOptions { limit, ..context.settings.order };
     let steps = Steps::of(&function, &context.target.schedule(), &order);
     let enough = steps.map(|steps| steps.first());
-    let options = AllocateOptions { limit, frameless, enough, ..context.settings.allocate };
+    let options = AllocateOptions { limit, frameless, enough, ..*options };
     let (function, assignment) = oriole_regalloc::allocate(function, context.target.chip, &options)?;
     Ok(Allocated { function, assignment })
 }

@@ -256,6 +256,7 @@ const KNOBS: &[Knob] = &[
     ("a knob of control words", |options| options.set("stall-cap", "14").unwrap()),
     ("the register limit", |options| options.set("maxrregcount", "200").unwrap()),
     ("the level", |options| options.level = 1),
+    ("the level, to 2", |options| options.level = 2),
 ];
 
 /// The changes of options after which the table says what setting them back runs.

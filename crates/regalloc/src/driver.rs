@@ -76,6 +76,9 @@ struct Limits {
     neediest: (Origin, u16),
 }
 
+/// Registers besides those of values that are taken at first: for the stack pointer, and to assemble tuples.
+const BESIDE_VALUES: u16 = 4;
+
 /// Allocation unit of registers.
 const UNIT: u16 = 8;
 
@@ -223,11 +226,28 @@ pub fn allocate(
     })
 }
 
+/// Allocates the general registers in turn: as many as leave an SM all of its warps, and more where more are live at once.
+fn in_turn(
+    mut work: Work,
+    inputs: &ScanInputs,
+    limits: &Limits,
+    options: &AllocateOptions,
+) -> Result<Work, AllocateError> {
+    let live = inputs.pressure.iter().copied().max().unwrap_or(0).min(u32::from(u8::MAX));
+    let needed = allocated(live as u16 + BESIDE_VALUES).next_multiple_of(UNIT);
+    let limit = nameable(needed.max(options.enough.unwrap_or(0))).max(limits.floor).min(limits.limit);
+    general(&mut work, None, inputs, limit, true, None)?;
+    Ok(work)
+}
+
 /// Allocates the general registers within the limits; above level 0 the result is improved afterwards.
 fn general_within(mut work: Work, limits: &Limits, options: &AllocateOptions) -> Result<Work, AllocateError> {
-    let improved = options.level > 0;
+    let improved = options.improve;
     let &Limits { floor, mut limit, all, .. } = limits;
     let inputs = ScanInputs::new(&work, File::R, options.clusters);
+    if options.in_turn {
+        return in_turn(work, &inputs, limits, options);
+    }
     // The state before allocation, for another attempt.
     let before = if limit < all || improved {
         let first = start(&work, &inputs);

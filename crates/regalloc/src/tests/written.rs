@@ -733,6 +733,61 @@ b4:
     );
 }
 
+/// A register is written again late, so that the schedule after allocation is free to move what writes it.
+#[test]
+fn values_take_the_registers_in_turn() {
+    let text = "kernel params=8 barriers=0
+b0:
+  {r0 r1} = LDC.64 c[0][0x210] ; 0
+  r2 = LDG.E [{r0 r1}] mem(global r) ; 1
+  r3 = IADD3 r2, 0x1, RZ ; 2
+  r4 = LDG.E [{r0 r1} + 0x4] mem(global r) ; 3
+  r5 = IADD3 r4, r3, RZ ; 4
+  r6 = LDG.E [{r0 r1} + 0x8] mem(global r) ; 5
+  r7 = IADD3 r6, r5, RZ ; 6
+  STG.E [{r0 r1}], r7 mem(global w) ; 7
+  EXIT ; 8
+";
+    let options = Options::default().allocate();
+    let once = AllocateOptions { check: true, improve: false, rename: false, ..options };
+    show_with(
+        text,
+        &once,
+        expect![[r#"
+        registers=7 frame=0
+        kernel params=8 barriers=0
+        b0:
+          {r2 r3} = LDC.64 c[0][0x210] ; 0
+          r0 = LDG.E [{r2 r3}] mem(global r) ; 1
+          r0 = IADD3 r0, 0x1, RZ ; 2
+          r4 = LDG.E [{r2 r3}+0x4] mem(global r) ; 3
+          r4 = IADD3 r4, r0, RZ ; 4
+          r0 = LDG.E [{r2 r3}+0x8] mem(global r) ; 5
+          r0 = IADD3 r0, r4, RZ ; 6
+          STG.E [{r2 r3}], r0 mem(global w) ; 7
+          EXIT ; 8
+    "#]],
+    );
+    show_with(
+        text,
+        &AllocateOptions { in_turn: true, enough: Some(16), ..once },
+        expect![[r#"
+        registers=8 frame=0
+        kernel params=8 barriers=0
+        b0:
+          {r2 r3} = LDC.64 c[0][0x210] ; 0
+          r0 = LDG.E [{r2 r3}] mem(global r) ; 1
+          r0 = IADD3 r0, 0x1, RZ ; 2
+          r5 = LDG.E [{r2 r3}+0x4] mem(global r) ; 3
+          r5 = IADD3 r5, r0, RZ ; 4
+          r4 = LDG.E [{r2 r3}+0x8] mem(global r) ; 5
+          r4 = IADD3 r4, r5, RZ ; 6
+          STG.E [{r2 r3}], r4 mem(global w) ; 7
+          EXIT ; 8
+    "#]],
+    );
+}
+
 /// Options for a level.
 fn at_level(level: u8) -> Options {
     let mut options = Options::default();
