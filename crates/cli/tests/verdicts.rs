@@ -374,7 +374,7 @@ fn requests_that_leave_too_few_registers_are_dropped() {
     assert!(listing.contains("HGMMA") && !listing.contains("USETMAXREG"), "{listing}");
 }
 
-/// A kernel for `threads` that changes its registers, and has a matrix operand of so many.
+/// A kernel for `threads` that changes its registers, and has a matrix operand of that size.
 fn changing(chip: &str, threads: u32, registers: usize) -> String {
     let list = |letter| (1..=registers).map(|at| format!("%{letter}{at}")).collect::<Vec<_>>().join(", ");
     let operation = if chip == "sm_90a" {
@@ -392,7 +392,7 @@ fn changing(chip: &str, threads: u32, registers: usize) -> String {
     )
 }
 
-/// The bounds on threads tell how many registers a thread starts with if matrices take nearly all of them.
+/// The registers at entry are known from bounds on threads if matrices take nearly all of them.
 #[test]
 #[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
 fn setmaxnreg_has_an_effect_where_it_has_one_with_ptxas() {

@@ -10,7 +10,7 @@ use oriole_ptx::Opcode;
 /// Minimum registers of a thread, whatever the directives say.
 pub const FEWEST_REGISTERS: u32 = 24;
 
-/// Registers that a kernel with large matrix operands has beside two of them, in the rule of
+/// Registers that a kernel with large matrix operands has in addition to two of them, in the rule of
 /// [`changes_registers`].
 const BESIDE_MATRICES: usize = 48;
 
@@ -39,7 +39,7 @@ pub fn register_cap(directives: &Directives, chip: Chip) -> Option<u16> {
 
 /// Whether the `setmaxnreg` of a kernel have an effect: it must be known with how many registers a thread starts.
 ///
-/// The directives state it, or matrix operands are so large beside the registers that the block leaves a thread that
+/// The directives state it, or matrix operands are so large compared with the registers that the block leaves a thread that
 /// all of these are taken; the rule is that of ptxas, found by trying. Each chip with the instruction has the registers of
 /// sm_90.
 pub(crate) fn changes_registers(body: &Body) -> bool {

@@ -54,7 +54,7 @@ impl Grants {
 
     /// The first instruction that would release registers but names more than are allocated on any way to it; the count
     /// that it names, and the allocated count as code may name it. Such an instruction is illegal on the hardware. Where
-    /// ways with different counts meet, only their conditions tell which one a thread takes.
+    /// ways with different counts meet, which one a thread takes depends on their conditions.
     pub fn raised_by_giving_back<'f>(
         &self,
         function: &'f Function,
