@@ -179,7 +179,8 @@ mod tests {
             let mut writers = Writers::default();
             let wanted = Effects::of(&before, &assignment, &mut writers);
             let found = Effects::of(&after, &assignment, &mut writers);
-            let all = (4..12).map(|register| (File::R, register)).collect();
+            let general = (4..12).map(|register| (File::R, register));
+            let all = general.chain([(File::P, 19)]).collect();
             let exact = reaching::check(graph.cfg(), &wanted, &found, &all, &writers);
             prop_assert_eq!(check(&before, &after, &assignment), exact);
         }
