@@ -98,6 +98,10 @@ fn asking(
         let compiled = job.compile(threads);
         done.store(true, Ordering::Release);
         asks.thread().unpark();
-        compiled
+        // The end of the scope would wait as well, but not for the thread itself: tools that watch threads see no order then.
+        match asks.join() {
+            Ok(()) => compiled,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
     })
 }
