@@ -37,7 +37,7 @@ impl Returns {
     /// The return addresses of code; `inner` are the indices at which its inner functions begin.
     ///
     /// # Errors
-    /// What else in it knows places.
+    /// The instruction, other than calls and returns, that knows places.
     pub fn of(
         chip: Chip,
         words: &[InstructionWord],

@@ -4,6 +4,7 @@ use crate::arguments::Lsp;
 use crate::outcome::{Outcome, failed};
 use oriole_lsp::transport::{self, IoThreads};
 use oriole_lsp::{Connection, End, Environment, Ptxas, PtxasError, ServeError};
+use std::io::Read;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,8 +17,11 @@ const NO_SUCH_PROCESS: i32 = if cfg!(windows) { 87 } else { 3 };
 struct Machine;
 
 impl Environment for Machine {
-    fn read(&self, path: &Path) -> Option<Vec<u8>> {
-        crate::files::input::is_regular(path).then(|| std::fs::read(path).ok())?
+    fn read(&self, path: &Path, most: usize) -> Option<Vec<u8>> {
+        let file = crate::files::input::is_regular(path).then(|| std::fs::File::open(path).ok())??;
+        let mut bytes = Vec::new();
+        file.take(most as u64 + 1).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
     }
 
     fn sources(&self, folder: &Path) -> Vec<PathBuf> {
@@ -143,4 +147,22 @@ fn listen(port: u16, environment: Arc<dyn Environment>) -> Result<End, LspError>
     eprintln!("listening on {}", listener.local_addr().map_err(failed)?);
     let (connection, threads) = transport::accept(&listener).map_err(failed)?;
     serve(connection, threads, environment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_read_up_to_a_bound() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("k.cu");
+        // Sparse: gigabytes that take no room.
+        std::fs::File::create(&path).and_then(|file| file.set_len(1 << 33)).expect("a file");
+        assert_eq!(Machine.read(&path, 4), Some(vec![0; 5]));
+        std::fs::write(&path, "line").expect("a file");
+        assert_eq!(Machine.read(&path, 4), Some(b"line".to_vec()));
+        assert_eq!(Machine.read(folder.path(), 4), None);
+        assert_eq!(Machine.read(Path::new("/dev/zero"), 4), None);
+    }
 }

@@ -139,7 +139,7 @@ mod tests {
     struct Reports;
 
     impl crate::Environment for Reports {
-        fn read(&self, _: &Path) -> Option<Vec<u8>> {
+        fn read(&self, _: &Path, _: usize) -> Option<Vec<u8>> {
             None
         }
 

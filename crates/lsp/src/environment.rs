@@ -32,8 +32,8 @@ pub enum PtxasError {
 
 /// Files and programs, as far as the server may use them.
 pub trait Environment: Send + Sync {
-    /// The bytes of a file; `None` if it cannot be read.
-    fn read(&self, path: &Path) -> Option<Vec<u8>>;
+    /// The bytes of a file; of one with more than `most` bytes that many and one more. `None` if it cannot be read.
+    fn read(&self, path: &Path, most: usize) -> Option<Vec<u8>>;
 
     /// The PTX files below a folder, sorted, without those that the folder's own rules ignore.
     fn sources(&self, folder: &Path) -> Vec<PathBuf>;
@@ -68,7 +68,7 @@ pub trait Environment: Send + Sync {
 pub struct Nothing;
 
 impl Environment for Nothing {
-    fn read(&self, _path: &Path) -> Option<Vec<u8>> {
+    fn read(&self, _path: &Path, _most: usize) -> Option<Vec<u8>> {
         None
     }
 

@@ -205,8 +205,11 @@ fn source(snapshot: &Snapshot, address: &str, name: &str) -> Vec<String> {
     let folder = uri::to_path(address).and_then(|path| path.parent().map(Path::to_owned));
     let beside = folder.zip(named.file_name()).map(|(folder, name)| folder.join(name));
     let places = [named.is_absolute().then(|| named.to_owned()), beside];
-    let bytes = places.into_iter().flatten().find_map(|path| snapshot.environment.read(&path));
-    let bytes = bytes.filter(|bytes| bytes.len() <= LARGEST_SOURCE).unwrap_or_default();
+    let read = |path: &Path| {
+        let bytes = snapshot.environment.read(path, LARGEST_SOURCE);
+        bytes.filter(|bytes| bytes.len() <= LARGEST_SOURCE)
+    };
+    let bytes = places.into_iter().flatten().find_map(|path| read(&path)).unwrap_or_default();
     String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
 }
 

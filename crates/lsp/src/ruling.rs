@@ -76,13 +76,16 @@ fn lay(
     }
 }
 
+/// Bytes that are read of a settings file, at most.
+const LARGEST_SETTINGS: usize = 1 << 20;
+
 /// The effective configuration of a file with this path.
 pub(crate) fn rule(path: Option<&Path>, client: &Value, environment: &dyn Environment) -> Ruling {
     let mut ruling = Ruling { background: true, ..Ruling::default() };
     if let Some(path) = path {
         for folder in path.ancestors().skip(1) {
             let file = folder.join(FILE);
-            let Some(bytes) = environment.read(&file) else { continue };
+            let Some(bytes) = environment.read(&file, LARGEST_SETTINGS) else { continue };
             ruling.root = file.display().to_string();
             let text = String::from_utf8_lossy(&bytes);
             match toml::from_str::<Value>(&text) {
@@ -154,7 +157,7 @@ mod tests {
     struct Files(Vec<(&'static str, &'static str)>);
 
     impl Environment for Files {
-        fn read(&self, path: &Path) -> Option<Vec<u8>> {
+        fn read(&self, path: &Path, _: usize) -> Option<Vec<u8>> {
             let found = self.0.iter().find(|(known, _)| Path::new(known) == path);
             found.map(|(_, text)| text.as_bytes().to_vec())
         }

@@ -54,7 +54,7 @@ pub(crate) fn follow(core: &Core) {
 
 /// The text of a file; `None` for one that is missing, too large or no text.
 fn text(environment: &dyn Environment, path: &Path) -> Option<String> {
-    let bytes = environment.read(path).filter(|bytes| bytes.len() <= LARGEST)?;
+    let bytes = environment.read(path, LARGEST).filter(|bytes| bytes.len() <= LARGEST)?;
     String::from_utf8(bytes).ok()
 }
 

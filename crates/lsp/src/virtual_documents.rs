@@ -106,12 +106,18 @@ impl Document {
     }
 }
 
+/// Bytes of a cubin that is shown, at most.
+const LARGEST_CUBIN: usize = 1 << 30;
+
 /// A cubin on disk as text.
 pub(crate) fn cubin(uri: &str, environment: &dyn Environment) -> Result<oriole_ide::Annotated, Failure> {
     let path = to_path(uri).ok_or_else(|| Failure::Invalid(format!("`{uri}` is no file")))?;
     let bytes = environment
-        .read(&path)
+        .read(&path, LARGEST_CUBIN)
         .ok_or_else(|| Failure::Failed(format!("{} cannot be read", path.display())))?;
+    if bytes.len() > LARGEST_CUBIN {
+        return Err(Failure::Failed(format!("{} has more than {LARGEST_CUBIN} bytes", path.display())));
+    }
     oriole_ide::annotate(&bytes).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
 }
 

@@ -240,7 +240,7 @@ fn files(
         if seen.contains(&address) || open.contains(&path) {
             continue;
         }
-        let Some(bytes) = core.environment.read(&path) else { continue };
+        let Some(bytes) = core.environment.read(&path, LARGEST) else { continue };
         if bytes.len() > LARGEST {
             too_large.push(address);
             continue;

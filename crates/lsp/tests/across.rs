@@ -40,7 +40,7 @@ impl World {
 }
 
 impl Environment for World {
-    fn read(&self, path: &Path) -> Option<Vec<u8>> {
+    fn read(&self, path: &Path, _: usize) -> Option<Vec<u8>> {
         let files = self.0.lock().unwrap();
         files.iter().find(|file| file.0 == path).map(|file| file.1.clone().into_bytes())
     }

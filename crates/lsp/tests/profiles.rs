@@ -86,7 +86,7 @@ loop:
 struct Endless;
 
 impl Environment for Endless {
-    fn read(&self, _: &Path) -> Option<Vec<u8>> {
+    fn read(&self, _: &Path, _: usize) -> Option<Vec<u8>> {
         None
     }
 
