@@ -253,6 +253,12 @@ impl Directives {
         self.maxnreg.is_some() || self.minnctapersm.is_some() && self.block_threads().is_some()
     }
 
+    /// True if each warp has consecutive threads of one row of the block, whose length is stated.
+    pub fn warps_in_rows(&self) -> bool {
+        let one_row = |[_, y, z]: [u32; 3]| y.max(1) == 1 && z.max(1) == 1;
+        self.reqntid.is_some_and(|block| block[0].is_multiple_of(32) || one_row(block))
+    }
+
     /// The most threads that they grant a block, if they do.
     pub fn block_threads(&self) -> Option<u32> {
         let bound = self.reqntid.or(self.maxntid)?;

@@ -80,10 +80,14 @@ fn apply_directives(cx: &mut Lower<'_>) {
     let counted = cx.body.variables.values().filter(|it| threads.is_some() && it.space == Space::Shared);
     let shared: u64 = counted.map(|variable| variable.size).fold(0, u64::saturating_add);
     let states = cx.body.directives.state_registers();
+    let in_rows = cx.body.directives.warps_in_rows();
+    let apart = !cx.options.uniform_sources;
     let function = cx.b.function_mut();
     function.register_limit = limit;
     function.states_registers = states;
     function.block_threads = threads;
+    function.warps_in_rows = in_rows;
+    function.lanes_apart = apart;
     function.shared_bytes = u32::try_from(shared).unwrap_or(u32::MAX);
     function.parameter_bytes = bytes as u32;
 }

@@ -63,7 +63,7 @@ fn linear(function: &mut Function) {
 }
 
 fn hoist(function: &mut Function) {
-    let _ = hoist_invariants::run(function, Form::Ssa);
+    let _ = hoist_invariants::run(function, Chip::SM_90, Form::Ssa);
 }
 
 // Small functions.
@@ -693,7 +693,7 @@ b2:
 ";
     let mut function = parse(text).expect("the text is Ori");
     assert_verified(&function, Form::Assigned, "before");
-    let _ = hoist_invariants::run(&mut function, Form::Assigned);
+    let _ = hoist_invariants::run(&mut function, Chip::SM_90, Form::Assigned);
     assert_verified(&function, Form::Assigned, "after");
     expect![[r#"
         kernel params=0 barriers=0
@@ -1091,7 +1091,7 @@ fn random_arithmetic_keeps_its_meaning() {
         let _ = linear_replacement::run(&mut function, Chip::SM_90, FUSED, None);
         live_dead::run(&mut function);
         step(&function, Form::Ssa, "linear replacement");
-        let _ = hoist_invariants::run(&mut function, Form::Ssa);
+        let _ = hoist_invariants::run(&mut function, Chip::SM_90, Form::Ssa);
         step(&function, Form::Ssa, "hoisting");
         let _ = gvn_cse::run(&mut function);
         step(&function, Form::Ssa, "value numbering");
@@ -1103,7 +1103,7 @@ fn random_arithmetic_keeps_its_meaning() {
         convert_mov_phi::run(&mut function);
         fold(&mut function, Form::Plain);
         step(&function, Form::Assigned, "folding after SSA");
-        let _ = hoist_invariants::run(&mut function, Form::Assigned);
+        let _ = hoist_invariants::run(&mut function, Chip::SM_90, Form::Assigned);
         step(&function, Form::Assigned, "hoisting after SSA");
         // The order of passes does not matter.
         let mut other = folded;
@@ -1163,7 +1163,7 @@ fn random_control_flow_keeps_its_meaning() {
             fold(&mut function, Form::Ssa);
             let _ = linear_replacement::run(&mut function, Chip::SM_90, FUSED, None);
             live_dead::run(&mut function);
-            let _ = hoist_invariants::run(&mut function, Form::Ssa);
+            let _ = hoist_invariants::run(&mut function, Chip::SM_90, Form::Ssa);
             let _ = gvn_cse::run(&mut function);
             reassociate::run(&mut function, Chip::SM_90);
             sunk += usize::from(sink::run(&mut function));

@@ -19,3 +19,4 @@ mod uniform_variables;
 mod unroll;
 mod vector_accesses;
 mod vector_loads;
+mod whole_warp;

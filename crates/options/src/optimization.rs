@@ -69,6 +69,8 @@ optimizations! {
     Rotation,
     /// Slow paths of divisions and roots as routines that are called.
     Routines,
+    /// The whole warp executes once what an elected lane would.
+    WholeWarp,
 }
 
 /// A set of optimizations.

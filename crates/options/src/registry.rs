@@ -175,6 +175,10 @@ knobs! {
         "Keep local variables in memory.");
     NoRoutines = without("no-routines", Optimization::Routines,
         "Inline the slow paths of divisions and square roots instead of calling routines.");
+    NoWholeWarp = without("no-whole-warp", Optimization::WholeWarp,
+        "Branch around bulk copies and tensor memory instructions that an elected lane executes.");
+    NoUniformSources = switch("no-uniform-sources", &[Reader::Lower],
+        "Assume that lanes differ in what they load from one address, and in warp numbers computed from thread numbers.");
     Verify = switch("verify", &[Reader::Passes], "Verify the intermediate representation after every phase.");
     PhaseLimit = number("phase-limit", 0..=Limits::NONE, Limits::NONE, &[Reader::Passes],
         "Run only this number of optional phases, the first ones in their order. `oriole bisect` sets it.");

@@ -15,8 +15,8 @@ use crate::convergence::{Cover, Reconvergence};
 use crate::csr::Csr;
 use crate::exits::is_bare_exit;
 use crate::{
-    BlockId, Cfg, Chains, File, FlowGraph, Function, Instruction, Loops, Opcode, Pseudo, SourceKind, Space,
-    Value, effects,
+    BlockId, Cfg, Chains, File, FlowGraph, Function, Instruction, Loops, Opcode, Pseudo, Source, SourceKind,
+    Space, Value, effects,
 };
 use oriole_sass::{Effect, Mod, Op, Symbol};
 use rustc_hash::FxHashMap;
@@ -25,10 +25,21 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use typed_index_collections::{TiVec, ti_vec};
 
+/// What the lanes of a warp agree on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Agreement {
+    /// The value.
+    Same,
+    /// All bits of a word but the lowest five, in which the number of a thread differs within a warp.
+    UpperBits,
+    /// Nothing.
+    Nothing,
+}
+
 /// The answer for one function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Divergence {
-    values: TiVec<Value, bool>,
+    values: TiVec<Value, Agreement>,
     blocks: TiVec<BlockId, bool>,
     branches: TiVec<BlockId, bool>,
 }
@@ -41,7 +52,7 @@ impl Divergence {
 
     /// True if lanes may hold different values.
     pub fn is_divergent(&self, value: Value) -> bool {
-        self.values[value]
+        self.values[value] != Agreement::Same
     }
 
     /// True if all lanes of the warp hold the same value.
@@ -67,7 +78,7 @@ impl Divergence {
         for instruction in &function.block(block).instructions {
             let mut is_same = asks_once(instruction);
             instruction.for_each_use(|value| is_same &= self.is_uniform(value) || answers.contains(&value));
-            if is_same || is_vote(instruction) {
+            if is_same || is_one_answer(instruction) {
                 instruction.for_each_definition(|value| answers.push(value));
             } else {
                 instruction.for_each_definition(|value| answers.retain(|&answer| answer != value));
@@ -125,7 +136,7 @@ impl<'a> Analysis<'a> {
             uses,
             definitions: OnceCell::new(),
             result: Divergence {
-                values: ti_vec![false; values],
+                values: ti_vec![Agreement::Same; values],
                 blocks: ti_vec![false; blocks],
                 branches: ti_vec![false; blocks],
             },
@@ -144,7 +155,9 @@ impl<'a> Analysis<'a> {
         for &id in self.cfg.order() {
             let block = self.function.block(id);
             for instruction in &block.instructions {
-                if is_divergence_source(instruction) {
+                if self.is_number_in_row(instruction) {
+                    self.raise_results(instruction, Agreement::UpperBits);
+                } else if self.is_source(instruction) {
                     self.mark_results(instruction);
                 }
             }
@@ -197,27 +210,53 @@ impl<'a> Analysis<'a> {
         uniform
     }
 
+    /// True if its results differ between lanes whatever its operands are.
+    fn is_source(&self, instruction: &Instruction) -> bool {
+        is_divergence_source(instruction) || self.function.lanes_apart && is_common_load(instruction)
+    }
+
+    /// True if the lanes of a warp read consecutive numbers, the first of which is a multiple of 32.
+    fn is_number_in_row(&self, instruction: &Instruction) -> bool {
+        let reads = |register| {
+            matches!(instruction.sources.as_slice(),
+                [Source { kind: SourceKind::Symbol(read), .. }] if *read == register)
+        };
+        self.function.warps_in_rows
+            && !self.function.lanes_apart
+            && instruction.opcode == Opcode::Sass(Op::S2R)
+            && instruction.guard.is_none()
+            && (reads(Symbol::SR_TID_X) || reads(Symbol::SR_LANEID))
+    }
+
     fn mark(&mut self, value: Value) {
-        if is_uniform_file(self.function.file(value)) {
-            return;
-        }
-        if !std::mem::replace(&mut self.result.values[value], true) {
+        self.raise(value, Agreement::Nothing);
+    }
+
+    fn mark_results(&mut self, instruction: &Instruction) {
+        self.raise_results(instruction, Agreement::Nothing);
+    }
+
+    /// Lanes agree on no more of the value than this.
+    fn raise(&mut self, value: Value, most: Agreement) {
+        if !is_uniform_file(self.function.file(value)) && self.result.values[value] < most {
+            self.result.values[value] = most;
             self.value_work.push(value);
         }
     }
 
-    fn mark_results(&mut self, instruction: &Instruction) {
+    fn raise_results(&mut self, instruction: &Instruction, most: Agreement) {
         for destination in &instruction.destinations {
             for &value in &destination.values {
-                self.mark(value);
+                self.raise(value, most);
             }
         }
     }
 
     fn visit_use(&mut self, id: BlockId, index: usize, value: Value) {
         let block = self.function.block(id);
+        let most = self.result.values[value];
         if index < block.phis.len() {
-            self.mark(block.phis[index].destination);
+            self.raise(block.phis[index].destination, most);
             return;
         }
         let at = index - block.phis.len();
@@ -237,9 +276,10 @@ impl<'a> Analysis<'a> {
             let written: Vec<Value> = reads
                 .flat_map(|&(_, index)| instruction.destinations[index as usize].values.iter().copied())
                 .collect();
-            written.into_iter().for_each(|v| self.mark(v));
-        } else if !is_broadcast(instruction) {
-            self.mark_results(instruction);
+            written.into_iter().for_each(|v| self.raise(v, most));
+        } else if !is_one_answer(instruction) {
+            let left = if most == Agreement::UpperBits { left_of_row(instruction, value) } else { most };
+            self.raise_results(instruction, left);
         }
         // The guard of a branch, or the target of an indexed one, decides where lanes go.
         if effects::is_transfer(instruction) && at + 2 >= block.instructions.len() {
@@ -412,7 +452,9 @@ impl<'a> Analysis<'a> {
             let Some(innermost) = self.loops.innermost(id) else { continue };
             let block = self.function.block(id);
             let mut visit = |value: Value| {
-                if self.result.values[value] || last[value].replace(innermost) == Some(innermost) {
+                if self.result.values[value] == Agreement::Nothing
+                    || last[value].replace(innermost) == Some(innermost)
+                {
                     return;
                 }
                 let mut inside = Some(innermost);
@@ -430,6 +472,85 @@ impl<'a> Analysis<'a> {
     }
 }
 
+/// What lanes agree on in the results of an instruction, if they agree on the upper bits of an operand and on all other
+/// operands.
+fn left_of_row(instruction: &Instruction, value: Value) -> Agreement {
+    let Opcode::Sass(op) = instruction.opcode else {
+        let copies = instruction.opcode == Opcode::Pseudo(Pseudo::Copy)
+            && is_plain_read(&instruction.sources[0], value);
+        return if copies && instruction.guard.is_none() { Agreement::UpperBits } else { Agreement::Nothing };
+    };
+    let sources = instruction.sources.as_slice();
+    let fits = match op {
+        _ if instruction.guard.is_some() => None,
+        Op::MOV => is_plain_read(&sources[0], value).then_some(Agreement::UpperBits),
+        Op::SHF => shifted_row(instruction, value),
+        Op::LOP3 => masked_row(instruction),
+        Op::ISETP => compared_row(instruction, value),
+        _ => None,
+    };
+    fits.unwrap_or(Agreement::Nothing)
+}
+
+fn is_plain_read(source: &Source, value: Value) -> bool {
+    source.as_plain_value() == Some(value)
+}
+
+/// The constant that a source is.
+fn constant(source: &Source) -> Option<u32> {
+    match source.kind {
+        _ if source.negate || source.invert || source.absolute => None,
+        SourceKind::Imm(bits) => Some(bits),
+        SourceKind::Literal(bits) => u32::try_from(bits).ok(),
+        SourceKind::Zero(_) => Some(0),
+        _ => None,
+    }
+}
+
+/// A shift to the right by five bits or more leaves the bits that agree.
+fn shifted_row(shift: &Instruction, value: Value) -> Option<Agreement> {
+    let [low, amount, high] = shift.sources.as_slice() else { return None };
+    let fits = shift.mods.has(Mod::R)
+        && shift.mods.has(Mod::HI)
+        && !shift.mods.has(Mod::W)
+        && (shift.mods.has(Mod::U32) || shift.mods.has(Mod::S32))
+        && !matches!(&low.kind, SourceKind::Values(values) if values.contains(&value))
+        && is_plain_read(high, value)
+        && constant(amount).is_some_and(|bits| (5..32).contains(&bits));
+    fits.then_some(Agreement::Same)
+}
+
+/// Logic keeps the bits apart. The lanes agree on all of them if the lowest five do not depend on the value.
+fn masked_row(logic: &Instruction) -> Option<Agreement> {
+    let sources = logic.sources.get(..3)?;
+    let SourceKind::Literal(table) = logic.sources.get(3)?.kind else { return None };
+    let plain = |source: &Source| source.as_plain_value().is_some() || constant(source).is_some();
+    if logic.destinations.len() != 1 || !sources.iter().all(plain) {
+        return None;
+    }
+    let depends = (0..5).any(|bit| {
+        // Each source has one value in this bit or may have both.
+        let may =
+            |at: usize, set: bool| constant(&sources[at]).is_none_or(|bits| (bits >> bit & 1 == 1) == set);
+        let rows = (0..8).filter(|row| (0..3).all(|at| may(at, row >> (2 - at) & 1 == 1)));
+        let mut results = rows.map(|row: i64| table >> row & 1 == 1);
+        let first = results.next();
+        results.any(|result| Some(result) != first)
+    });
+    Some(if depends { Agreement::UpperBits } else { Agreement::Same })
+}
+
+/// A comparison with a multiple of 32 asks for bits that agree.
+fn compared_row(test: &Instruction, value: Value) -> Option<Agreement> {
+    let [a, b, and] = test.sources.as_slice() else { return None };
+    let bits = constant(b).filter(|_| is_plain_read(a, value) && !test.mods.has(Mod::EX))?;
+    let below = test.mods.has(Mod::LT) || test.mods.has(Mod::GE);
+    let above = test.mods.has(Mod::GT) || test.mods.has(Mod::LE);
+    let same = (below && bits % 32 == 0 || above && bits % 32 == 31)
+        && matches!(and.kind, SourceKind::True(_) | SourceKind::Values(_));
+    same.then_some(Agreement::Same)
+}
+
 fn is_uniform_file(file: File) -> bool {
     matches!(file, File::UR | File::UP)
 }
@@ -441,10 +562,22 @@ pub const BLOCK_REGISTERS: [Symbol; 4] =
 /// True if all lanes that execute it together with the same operands get one answer, whatever they would get later.
 fn asks_once(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Sass(Op::SYNCS) && instruction.mods.has(Mod::PHASECHK)
-        || is_broadcast(instruction)
+        || is_common_load(instruction)
+        || is_one_answer(instruction)
+}
+
+/// True if lanes that execute it together with one address load with one access of memory. A generic address may be of local
+/// memory, of which each lane has its own.
+fn is_common_load(instruction: &Instruction) -> bool {
+    matches!(instruction.opcode, Opcode::Sass(Op::LDG | Op::LDS))
 }
 
 /// True if all lanes that execute it together get one answer whatever their operands are.
+fn is_one_answer(instruction: &Instruction) -> bool {
+    is_broadcast(instruction) || is_vote(instruction)
+}
+
+/// True if the active lanes vote.
 fn is_vote(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Sass(Op::VOTE) && instruction.guard.is_none()
 }

@@ -149,6 +149,12 @@ pub struct Function {
     pub states_registers: bool,
     /// The most threads that a block has (`.reqntid`, `.maxntid`), if the source says so.
     pub block_threads: Option<u32>,
+    /// The threads of a warp have consecutive `%tid.x`, the first of which is a multiple of 32, and equal `%tid.y` and
+    /// `%tid.z` (`.reqntid` of whole rows of warps, or of one row).
+    pub warps_in_rows: bool,
+    /// Lanes that load from one address together, and numbers of warps computed from those of threads, are not
+    /// taken to agree.
+    pub lanes_apart: bool,
     /// Bytes of the shared variables of a known size, which each block has; 0 where the threads of a block are not
     /// known.
     pub shared_bytes: u32,

@@ -22,6 +22,7 @@ pub mod divergence;
 pub mod dominance;
 pub mod edges;
 pub mod effects;
+pub mod elections;
 pub mod exits;
 pub mod flow_graph;
 pub mod function;

@@ -89,6 +89,8 @@ impl FunctionParser {
                 ("stated", _) => self.function.states_registers = true,
                 ("library", _) => self.function.calls_library = true,
                 ("fixed_point", _) => self.function.at_fixed_point = true,
+                ("rows", _) => self.function.warps_in_rows = true,
+                ("apart", _) => self.function.lanes_apart = true,
                 ("registers", _) => {
                     cursor.expect("=")?;
                     self.function.register_limit = Some(cursor.number_as()?);

@@ -64,6 +64,12 @@ fn write_header(function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
     if let Some(threads) = function.block_threads {
         write!(f, " threads={threads}")?;
     }
+    if function.warps_in_rows {
+        f.write_str(" rows")?;
+    }
+    if function.lanes_apart {
+        f.write_str(" apart")?;
+    }
     if function.shared_bytes > 0 {
         write!(f, " shared={}", function.shared_bytes)?;
     }

@@ -497,3 +497,77 @@ fn chains_of_empty_blocks_are_skipped() {
     assert_eq!(end(&function, 0), Some(count - 1));
     assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
 }
+
+/// Numbers of warps, from the numbers of threads in rows: by a shift, a mask, and a comparison with a multiple of 32.
+const ROWS: &str = "
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = SHF.HI.R.U32 RZ, #5, r0 ; 1
+  r2 = SHF.HI.R.U32 RZ, #4, r0 ; 2
+  r3 = LOP3.LUT r0, 0x7f, RZ, #192, !PT ; 3
+  r4 = LOP3.LUT r3, 0x60, RZ, #192, !PT ; 4
+  p5, PT = ISETP.AND.LT.U32 r3, 0x40, PT ; 5
+  p6, PT = ISETP.AND.LT.U32 r3, 0x41, PT ; 6
+  p7, PT = ISETP.AND.GT.U32 r3, 0x3f, PT ; 7
+  p8, PT = ISETP.AND.EQ.U32 r3, RZ, PT ; 8
+  r9 = IADD3 r0, 0x20, RZ ; 9
+  r10 = LOP3.LUT r0, 0x1f, RZ, #252, !PT ; 10
+  r11 = SHF.L.U32 r0, #5, RZ ; 11
+b1:
+  EXIT ; 12
+";
+
+#[test]
+fn lanes_of_a_row_agree_on_the_number_of_their_warp() {
+    // 10: all low bits are set.
+    check_divergence(
+        &format!("\nkernel params=0 barriers=0 threads=128 rows{ROWS}"),
+        expect!["values [0 2 3 6 8 9 11] blocks []"],
+    );
+}
+
+#[test]
+fn lanes_of_unknown_blocks_do_not_agree_on_it() {
+    check_divergence(
+        &format!("\nkernel params=0 barriers=0 threads=128{ROWS}"),
+        expect!["values [0 1 2 3 4 5 6 7 8 9 10 11] blocks []"],
+    );
+    check_divergence(
+        &format!("\nkernel params=0 barriers=0 threads=128 rows apart{ROWS}"),
+        expect!["values [0 1 2 3 4 5 6 7 8 9 10 11] blocks []"],
+    );
+}
+
+/// What all lanes load from one address, and what they vote, while the warp is together; not from local memory, and not
+/// where a part of the warp does it.
+const COMMON: &str = "
+b0: -> b2 b1
+  {r0 r1} = LDC.64 c[0][0x210] ; 0
+  r2 = S2R %(SR_TID.X) ; 0
+  r3 = LDG.E [{r0 r1}].64 mem(global r) ; 1
+  r4 = LDS [r3] mem(shared r) ; 2
+  r5 = LDS [r2] mem(shared r) ; 3
+  r6 = LDL [r3] mem(local r) ; 4
+  r7 = LD.E [{r0 r1}].64 mem(generic r) ; 5
+  p8, PT = ISETP.AND.LT.U32 r2, 0x5, PT ; 6
+  RZ, p9 = VOTE.ANY p8 ; 7
+  @p8 BRA b2 ; 8
+b1: -> b2
+  r10 = LDS [r3] mem(shared r) ; 9
+  RZ, p11 = VOTE.ANY p9 ; 10
+b2:
+  STS [r2], r3 mem(shared w) ; 11
+  EXIT ; 11
+";
+
+#[test]
+fn lanes_agree_on_what_they_load_together() {
+    check_divergence(
+        &format!("\nkernel params=0 barriers=0{COMMON}"),
+        expect!["values [2 5 6 7 8 10 11] blocks [1]"],
+    );
+    check_divergence(
+        &format!("\nkernel params=0 barriers=0 apart{COMMON}"),
+        expect!["values [2 3 4 5 6 7 8 10 11] blocks [1]"],
+    );
+}

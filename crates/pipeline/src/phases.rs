@@ -9,6 +9,7 @@ use oriole_optimize::{
     passes::linear_replacement, passes::literal_pool, passes::live_dead, passes::local_registers,
     passes::predication, passes::reassociate, passes::rotate_loops, passes::sink, passes::strength_reduce,
     passes::uniform_atomics, passes::uniform_registers, passes::unroll, passes::vector_loads,
+    passes::whole_warp,
 };
 use oriole_options::{Limits, Optimization, PassOptions};
 use oriole_ori::{Form, Pass};
@@ -215,7 +216,7 @@ pub static PHASES: [Phase; 159] = [
     row(11, "ReplaceUniformsWithImm", Bridged, 1, NotYet, "Known constants become immediates."),
     row(12, "OriSanitize", Bridged, 0, Verify, "Second structural check, where verification is asked for."),
     row(13, "GeneralOptimizeEarly", Bridged, 2, Work::Pass(&general_optimize::PASS), "Copy propagation, folding, algebra and dead code to a fixed point."),
-    row(133, "MergeEquivalentConditionalFlow", Early, 0, NotYet, "Merges equal conditional flow; runs after 13."),
+    row(133, "MergeEquivalentConditionalFlow", Early, 1, Work::Pass(&whole_warp::PASS), "The whole warp executes what an elected lane would; runs after 13."),
     row(14, "DoSwitchOptFirst", Early, 1, NotYet, "Shapes of switches."),
     row(15, "OriBranchOpt", Early, 1, Work::Pass(&branch_opt::PASS), "Branch folding, unreachable blocks, straightening."),
     row(16, "OriPerformLiveDeadFirst", Early, 2, Work::Pass(&live_dead::PASS), "Liveness and dead code."),

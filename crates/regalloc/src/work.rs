@@ -87,6 +87,8 @@ impl Work {
                 register_limit: function.register_limit,
                 states_registers: function.states_registers,
                 block_threads: function.block_threads,
+                warps_in_rows: function.warps_in_rows,
+                lanes_apart: function.lanes_apart,
                 shared_bytes: function.shared_bytes,
                 at_fixed_point: function.at_fixed_point,
                 graph: function.graph.clone(),

@@ -6,7 +6,7 @@
 //! Inner loops come first: an instruction that leaves one may leave the next.
 
 use crate::analyses::definitions::Definitions;
-use oriole_chip::nameable;
+use oriole_chip::{Chip, nameable};
 use oriole_options::Optimization;
 use oriole_ori::{
     Block, BlockId, Cfg, Divergence, File, Form, Function, Instruction, Liveness, Loops, Opcode, Outcome,
@@ -25,10 +25,13 @@ const MARGIN: usize = 16;
 /// predicate would live in a general register, and testing it again would cost as much as the comparison.
 const PREDICATES: usize = 4;
 
+/// Uniform registers that are kept free in a loop: descriptors take them in aligned rows.
+const UNIFORM_MARGIN: usize = 32;
+
 /// The pass.
 pub static PASS: Pass = Pass {
     optimization: Some(Optimization::Licm),
-    ..Pass::new(|function, context| run(function, context.form))
+    ..Pass::new(|function, context| run(function, context.chip, context.form))
 };
 
 /// In a loop of this many instructions, one constant with a single reader stays in place: rematerializing it in each
@@ -40,7 +43,7 @@ const BESIDE_A_CONSTANT: usize = 48;
 const LEVELS: usize = 32;
 
 /// Moves invariant operations out of loops. In SSA, loops without a place before them get one.
-pub fn run(function: &mut Function, form: Form) -> Outcome {
+pub fn run(function: &mut Function, chip: Chip, form: Form) -> Outcome {
     if !function.graph().cfg().has_cycles() {
         return Outcome::Unchanged;
     }
@@ -48,7 +51,7 @@ pub fn run(function: &mut Function, form: Form) -> Outcome {
     if split {
         canonical::order_blocks(function);
     }
-    let mut moved = move_invariants(function, form);
+    let mut moved = move_invariants(function, chip, form);
     if !split && moved.is_empty() {
         return Outcome::Unchanged;
     }
@@ -64,7 +67,7 @@ pub fn run(function: &mut Function, form: Form) -> Outcome {
 }
 
 /// Moves invariant operations to places before loops that are there. Gives their results.
-fn move_invariants(function: &mut Function, form: Form) -> Vec<Value> {
+fn move_invariants(function: &mut Function, chip: Chip, form: Form) -> Vec<Value> {
     let mut results = Vec::new();
     let graph = function.graph();
     let (cfg, dominators, loops) = (graph.cfg(), graph.dominators(), graph.loops());
@@ -94,17 +97,18 @@ fn move_invariants(function: &mut Function, form: Form) -> Vec<Value> {
         return results;
     }
     let (members, pressures) = members_and_pressures(function, cfg, loops);
-    let count = |instruction: &Instruction, predicates: bool| -> usize {
-        let of_file = |file| matches!(file, File::P | File::UP) == predicates;
-        instruction.destinations.iter().filter(|d| of_file(d.file)).map(|d| d.values.len()).sum()
-    };
     let budget =
         function.register_limit.map_or(REGISTERS, |limit| usize::from(nameable(limit))).min(REGISTERS);
+    let uniform = usize::from(chip.register_files().uniform.end_usable);
     for index in (0..loops.loops.len()).rev() {
         let this = &loops.loops[index];
         let Some(preheader) = preheader(function, cfg, loops, index) else { continue };
-        let mut free = budget.saturating_sub(pressures[index].general + MARGIN);
-        let mut free_predicates = PREDICATES.saturating_sub(pressures[index].predicates);
+        let taken = pressures[index];
+        let mut free = Pressure {
+            general: budget.saturating_sub(taken.general + MARGIN),
+            predicates: PREDICATES.saturating_sub(taken.predicates),
+            uniform: uniform.saturating_sub(taken.uniform + UNIFORM_MARGIN),
+        };
         let mut moved: Vec<Instruction> = Vec::new();
         let instructions = |&id: &BlockId| function.block(id).instructions.len();
         let mut constants = members[index].iter().map(instructions).sum::<usize>() / BESIDE_A_CONSTANT;
@@ -121,9 +125,8 @@ fn move_invariants(function: &mut Function, form: Form) -> Vec<Value> {
             }
             let mut block = std::mem::take(function.block_mut(id));
             block.instructions.retain(|instruction| {
-                let (results, predicates) = (count(instruction, false), count(instruction, true));
-                let invariant = free >= results
-                    && free_predicates >= predicates
+                let results = Pressure::of_results(instruction);
+                let invariant = results.fits(free)
                     && may_move(instruction, &definitions)
                     && (!writes_uniform(instruction) || whole_warp(preheader))
                     && reads_only_outside(instruction, &definitions, &defined_in, loops, index)
@@ -133,8 +136,7 @@ fn move_invariants(function: &mut Function, form: Form) -> Vec<Value> {
                     return true;
                 }
                 if invariant {
-                    free -= results;
-                    free_predicates -= predicates;
+                    free = free.without(results);
                     instruction.for_each_definition(|value| defined_in[value] = Some(preheader));
                     moved.push(instruction.clone());
                 }
@@ -163,23 +165,54 @@ fn blocks_of_definitions(function: &Function, cfg: &Cfg) -> TiVec<Value, Option<
     defined_in
 }
 
-/// Maximum general pressure at block boundaries.
+/// Registers by file; the highest number of live values at block boundaries, or what is left.
 #[derive(Clone, Copy, Default)]
 struct Pressure {
     general: usize,
     predicates: usize,
+    uniform: usize,
 }
 
 impl Pressure {
+    fn add(&mut self, file: File, count: usize) {
+        match file {
+            File::P | File::UP => self.predicates += count,
+            File::UR => self.uniform += count,
+            File::R | File::B => self.general += count,
+        }
+    }
+
     fn of(function: &Function, live: &[Value]) -> Pressure {
-        let predicates = live.iter().filter(|&&value| function.file(value) == File::P).count();
-        Pressure { general: live.len() - predicates, predicates }
+        let mut pressure = Pressure::default();
+        live.iter().for_each(|&value| pressure.add(function.file(value), 1));
+        pressure
+    }
+
+    fn of_results(instruction: &Instruction) -> Pressure {
+        let mut pressure = Pressure::default();
+        instruction.destinations.iter().for_each(|it| pressure.add(it.file, it.values.len()));
+        // Uniform registers that do not suffice are kept in general ones.
+        pressure.general += pressure.uniform;
+        pressure
     }
 
     fn max(self, other: Pressure) -> Pressure {
         Pressure {
             general: self.general.max(other.general),
             predicates: self.predicates.max(other.predicates),
+            uniform: self.uniform.max(other.uniform),
+        }
+    }
+
+    fn fits(self, free: Pressure) -> bool {
+        self.general <= free.general && self.predicates <= free.predicates && self.uniform <= free.uniform
+    }
+
+    fn without(self, taken: Pressure) -> Pressure {
+        Pressure {
+            general: self.general - taken.general,
+            predicates: self.predicates - taken.predicates,
+            uniform: self.uniform - taken.uniform,
         }
     }
 }
@@ -190,7 +223,8 @@ fn members_and_pressures(
     cfg: &Cfg,
     loops: &Loops,
 ) -> (Vec<Vec<BlockId>>, Vec<Pressure>) {
-    let liveness = Liveness::of(function, cfg, |value| matches!(function.file(value), File::R | File::P));
+    let liveness =
+        Liveness::of(function, cfg, |value| matches!(function.file(value), File::R | File::P | File::UR));
     let mut members: Vec<Vec<BlockId>> = vec![Vec::new(); loops.loops.len()];
     let mut pressures: Vec<Pressure> = vec![Pressure::default(); loops.loops.len()];
     for &id in cfg.order() {
@@ -305,11 +339,13 @@ fn may_move(instruction: &Instruction, definitions: &Definitions) -> bool {
     // Copies and immediates are made where they are used; a register would be no better.
     let trivial = matches!(
         (&instruction.opcode, instruction.sources.as_slice()),
-        (Opcode::Pseudo(Pseudo::Copy) | Opcode::Sass(Op::MOV), [_])
-    ) && instruction
-        .sources
-        .iter()
-        .all(|source| matches!(source.kind, SourceKind::Zero(_) | SourceKind::True(_)));
+        (Opcode::Pseudo(Pseudo::Copy) | Opcode::Sass(Op::MOV | Op::UMOV), [_])
+    ) && instruction.sources.iter().all(|source| match source.kind {
+        SourceKind::Zero(_) | SourceKind::True(_) => true,
+        // Descriptors are rows of uniform registers, of which there are few: most of their words are constants.
+        SourceKind::Imm(_) => writes_uniform(instruction),
+        _ => false,
+    });
     let barrier = instruction.destinations.iter().any(|destination| destination.file == File::B);
     effects::is_pure(instruction)
         && instruction.guard.is_none()

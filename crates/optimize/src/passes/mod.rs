@@ -31,3 +31,4 @@ pub mod uniform_registers;
 pub mod unroll;
 pub mod vector_accesses;
 pub mod vector_loads;
+pub mod whole_warp;

@@ -13,7 +13,7 @@
 //! value. Only kernels are considered: a subset of the warp may enter a function.
 
 use crate::analyses::slots::exchanged;
-use crate::{rewriting::uniform_addresses, rewriting::uniform_numbers, rewriting::uniform_variables};
+use crate::rewriting::{uniform_addresses, uniform_chains, uniform_numbers, uniform_variables};
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::divergence::BLOCK_REGISTERS;
@@ -55,6 +55,7 @@ pub fn run(function: &mut Function, chip: Chip, decisions: Option<&Decisions>) -
         }
     }
     rewrite(function, chip, &candidates);
+    uniform_chains::run(function, chip);
     uniform_addresses::run(function, chip, decisions);
     uniform_numbers::run(function, chip);
     true
@@ -70,7 +71,7 @@ static UNIFORM: Contest = Contest {
 };
 
 /// For each value the UR value that would take its place.
-type Candidates = TiVec<Value, Option<Value>>;
+pub(crate) type Candidates = TiVec<Value, Option<Value>>;
 
 fn find(function: &mut Function, chip: Chip) -> Candidates {
     let graph = function.graph();
@@ -120,7 +121,11 @@ fn find(function: &mut Function, chip: Chip) -> Candidates {
 }
 
 /// The instruction on the uniform datapath, if all its sources are uniform there; results still named as in R.
-fn uniform_form(chip: Chip, instruction: &Instruction, candidates: &Candidates) -> Option<Instruction> {
+pub(crate) fn uniform_form(
+    chip: Chip,
+    instruction: &Instruction,
+    candidates: &Candidates,
+) -> Option<Instruction> {
     let Opcode::Sass(op) = instruction.opcode else { return None };
     let fixed =
         instruction.destinations[0].fixed.is_some() || instruction.sources.iter().any(|s| s.fixed.is_some());
@@ -337,7 +342,7 @@ fn drop_unfit_operands(
 }
 
 /// The instruction with its candidates in UR, with the first operand order that has a form.
-fn fitting(
+pub(crate) fn fitting(
     function: &Function,
     chip: Chip,
     instruction: &Instruction,
@@ -381,7 +386,7 @@ fn is_uniform(function: &Function, candidates: &Candidates, source: &Source) -> 
 }
 
 /// The instruction with candidates renamed; a tuple is renamed whole or not at all.
-fn moved(instruction: &Instruction, candidates: &Candidates, results: bool) -> Instruction {
+pub(crate) fn moved(instruction: &Instruction, candidates: &Candidates, results: bool) -> Instruction {
     let mut new = instruction.clone();
     for source in &mut new.sources {
         if let SourceKind::Values(values) = &mut source.kind {

@@ -15,6 +15,7 @@ pub mod operands;
 pub mod product_halves;
 pub mod replacement;
 pub(crate) mod uniform_addresses;
+pub mod uniform_chains;
 pub mod uniform_copies;
 pub(crate) mod uniform_numbers;
 pub(crate) mod uniform_variables;

@@ -5,7 +5,7 @@
 //! uniform word that the whole warp computes is instead copied after the instruction that defines it. Each old copy
 //! then copies from one uniform register to another, which the allocator mostly coalesces. A uniform register is
 //! written only where the whole warp executes, so it still holds the word wherever a subset of the warp reads it.
-//! Constants need no copy at all.
+//! Constants need no copy at all, and pairs of the same two constants are written once in a block.
 //!
 //! Register pairs that always hold the same two words, such as addresses, are read in place. Blocks with `wgmma` use
 //! `group_descriptors` instead: descriptors change from one MMA to the next, and uniform registers are short there.
@@ -22,6 +22,9 @@ use rustc_hash::FxHashMap;
 
 /// Most words that are copied once: they are live in uniform registers up to their last use.
 const MOST: usize = 16;
+
+/// Most pairs of constants that are kept through a block.
+const MOST_NUMBERS: usize = 4;
 
 /// The copies of one word.
 struct Copies {
@@ -40,7 +43,8 @@ pub fn run(function: &mut Function) -> bool {
     let definitions = Definitions::new(function);
     let constants = constants(function, &definitions);
     let found = find(function, &definitions);
-    let changed = constants || !found.is_empty();
+    let shared_numbers = share_numbers(function, &definitions);
+    let changed = constants || shared_numbers || !found.is_empty();
     let mut behind: FxHashMap<BlockId, Vec<(u32, Value, Value)>> = FxHashMap::default();
     let mut shared = Shared::default();
     for Copies { word, made: (block, index), places } in found {
@@ -66,6 +70,39 @@ pub fn run(function: &mut Function) -> bool {
     }
     if changed {
         live_dead::run(function);
+    }
+    changed
+}
+
+/// Reads pairs of the same two constants from one pair of registers in each block. True if there were some.
+fn share_numbers(function: &mut Function, definitions: &Definitions) -> bool {
+    let mut changed = false;
+    for block in function.blocks.iter_mut().filter(|block| !block.instructions.iter().any(is_product)) {
+        let mut numbers: FxHashMap<Value, u32> = FxHashMap::default();
+        let mut known: FxHashMap<[u32; 2], [Value; 2]> = FxHashMap::default();
+        for instruction in &mut block.instructions {
+            for source in &mut instruction.sources {
+                let Some(pair) = pair_of(source) else { continue };
+                let [Some(&low), Some(&high)] = [pair[0], pair[1]].map(|word| numbers.get(&word)) else {
+                    continue;
+                };
+                let met = known.get(&[low, high]).copied();
+                if let Some([low, high]) = met {
+                    changed |= pair[0] != low;
+                    (pair[0], pair[1]) = (low, high);
+                } else if known.len() < MOST_NUMBERS {
+                    known.insert([low, high], [pair[0], pair[1]]);
+                }
+            }
+            if let (Opcode::Sass(Op::UMOV), [destination], [Source { kind: SourceKind::Imm(bits), .. }]) =
+                (instruction.opcode, instruction.destinations.as_slice(), instruction.sources.as_slice())
+                && instruction.guard.is_none()
+                && let [word] = destination.values[..]
+                && definitions.is_stable(word)
+            {
+                numbers.insert(word, *bits);
+            }
+        }
     }
     changed
 }
