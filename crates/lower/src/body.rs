@@ -81,7 +81,7 @@ fn apply_directives(cx: &mut Lower<'_>) {
     let shared: u64 = counted.map(|variable| variable.size).fold(0, u64::saturating_add);
     let states = cx.body.directives.state_registers();
     let in_rows = cx.body.directives.warps_in_rows();
-    let apart = !cx.options.uniform_sources;
+    let apart = cx.options.lanes_apart;
     let function = cx.b.function_mut();
     function.register_limit = limit;
     function.states_registers = states;

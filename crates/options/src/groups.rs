@@ -30,8 +30,8 @@ pub struct LowerOptions {
     pub unoptimized: bool,
     /// The options or the module ask for full debug info; only at level 0.
     pub for_debuggers: bool,
-    /// Lanes that load from one address together agree, and so do the lanes of a warp on its number.
-    pub uniform_sources: bool,
+    /// Lanes that load from one address together are not taken to agree, nor are those of a warp on its number.
+    pub lanes_apart: bool,
 }
 
 impl LowerOptions {
@@ -167,7 +167,7 @@ impl Options {
             linking: self.linking,
             unoptimized: self.level == 0,
             for_debuggers: self.level == 0 && self.debug.full,
-            uniform_sources: self.level > 0 && !self.bool(KnobId::NoUniformSources),
+            lanes_apart: self.level == 0 || self.bool(KnobId::NoUniformSources),
         }
     }
 

@@ -94,6 +94,7 @@ fn every_pass_changes_a_kernel() {
         5 ConvertUnsupportedOps: meetings meetings_of_reductions, 12 functions
         10 EarlyOriSimpleLiveDead: atomics atomic_add_floats, 212 functions
         13 GeneralOptimizeEarly: atomics atomic_all_u32, 386 functions
+        133 MergeEquivalentConditionalFlow: barrier_objects copy_pipeline, 7 functions
         15 OriBranchOpt: atomics atomic_add_floats, 144 functions
         16 OriPerformLiveDeadFirst: handwritten branch_to_next, 1 functions
         18 OriLoopSimplification: heap heap_lists, 4 functions
@@ -119,9 +120,9 @@ fn every_pass_changes_a_kernel() {
         65 GeneralOptimizeLate2: memory_values memory_values_first, 8 functions
         66 OriHoistInvariantsLate: borders borders_sqrt_f64, 13 functions
         69 OriDoRemat: atomics atomic_add_floats, 118 functions
-        72 LateExpandSyncInstructions: atomics atomic_add_floats, 201 functions
+        72 LateExpandSyncInstructions: atomics atomic_add_floats, 198 functions
         73 ConvertAllMovPhiToMov: atomics atomic_add_floats, 230 functions
-        74 ConvertToUniformReg: attention attention_f16, 101 functions
+        74 ConvertToUniformReg: attention attention_f16, 103 functions
         75 LateArchOptimizeFirst: atomics atomic_all_u32, 304 functions for sm_86
         78 LateExpansionUnsupportedOps: atomics atomic_all_u64, 161 functions
         79 OriHoistInvariantsLate2: handwritten invariant_conditions, 3 functions
@@ -129,7 +130,7 @@ fn every_pass_changes_a_kernel() {
         83 OriBackCopyPropagate: atomics atomic_max_f32, 145 functions
         85 OriPropagateGmma: atomics_sm90 atomic_b128, 76 functions
         87 FixupGmmaSequence: warp_group wgmma_floats, 7 functions
-        88 OriHoistInvariantsLate3: warp_group wgmma_gemm, 1 functions
+        88 OriHoistInvariantsLate3: nothing
     "#]]
     .assert_eq(&report);
 }

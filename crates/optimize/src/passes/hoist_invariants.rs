@@ -25,6 +25,10 @@ const MARGIN: usize = 16;
 /// predicate would live in a general register, and testing it again would cost as much as the comparison.
 const PREDICATES: usize = 4;
 
+/// Constants in uniform registers that leave a loop: most words of descriptors are constants, and a long row of them
+/// would take all registers.
+const UNIFORM_CONSTANTS: usize = 8;
+
 /// Uniform registers that are kept free in a loop: descriptors take them in aligned rows.
 const UNIFORM_MARGIN: usize = 32;
 
@@ -112,6 +116,7 @@ fn move_invariants(function: &mut Function, chip: Chip, form: Form) -> Vec<Value
         let mut moved: Vec<Instruction> = Vec::new();
         let instructions = |&id: &BlockId| function.block(id).instructions.len();
         let mut constants = members[index].iter().map(instructions).sum::<usize>() / BESIDE_A_CONSTANT;
+        let mut uniform_constants = UNIFORM_CONSTANTS;
         // Results of the copies at the end of the preheader are outside of the loop, but not available before them.
         let before = function.block(preheader);
         let mut late: Vec<Value> = Vec::new();
@@ -134,6 +139,12 @@ fn move_invariants(function: &mut Function, chip: Chip, form: Form) -> Vec<Value
                 if invariant && constants > 0 && is_constant_read_once(instruction, &definitions) {
                     constants -= 1;
                     return true;
+                }
+                if invariant && is_uniform_constant(instruction) {
+                    if uniform_constants == 0 {
+                        return true;
+                    }
+                    uniform_constants -= 1;
                 }
                 if invariant {
                     free = free.without(results);
@@ -324,6 +335,11 @@ fn is_constant_read_once(instruction: &Instruction, definitions: &Definitions) -
     number && instruction.opcode == Opcode::Sass(Op::MOV) && definitions.uses(*value) == 1
 }
 
+fn is_uniform_constant(instruction: &Instruction) -> bool {
+    instruction.opcode == Opcode::Sass(Op::UMOV)
+        && matches!(instruction.sources.as_slice(), [only] if matches!(only.kind, SourceKind::Imm(_)))
+}
+
 fn writes_uniform(instruction: &Instruction) -> bool {
     instruction.destinations.iter().any(|destination| matches!(destination.file, File::UR | File::UP))
 }
@@ -339,13 +355,11 @@ fn may_move(instruction: &Instruction, definitions: &Definitions) -> bool {
     // Copies and immediates are made where they are used; a register would be no better.
     let trivial = matches!(
         (&instruction.opcode, instruction.sources.as_slice()),
-        (Opcode::Pseudo(Pseudo::Copy) | Opcode::Sass(Op::MOV | Op::UMOV), [_])
-    ) && instruction.sources.iter().all(|source| match source.kind {
-        SourceKind::Zero(_) | SourceKind::True(_) => true,
-        // Descriptors are rows of uniform registers, of which there are few: most of their words are constants.
-        SourceKind::Imm(_) => writes_uniform(instruction),
-        _ => false,
-    });
+        (Opcode::Pseudo(Pseudo::Copy) | Opcode::Sass(Op::MOV), [_])
+    ) && instruction
+        .sources
+        .iter()
+        .all(|source| matches!(source.kind, SourceKind::Zero(_) | SourceKind::True(_)));
     let barrier = instruction.destinations.iter().any(|destination| destination.file == File::B);
     effects::is_pure(instruction)
         && instruction.guard.is_none()
