@@ -63,6 +63,8 @@ struct Peak<'a> {
     place: &'a Highest,
     /// Values that take general registers there, including predicates if there are too many.
     live: Vec<Value>,
+    /// The loops around it, the outermost first.
+    loops: Vec<usize>,
 }
 
 /// Counts of live values at a point.
@@ -153,6 +155,7 @@ struct Chosen {
 struct Analyses<'a> {
     function: &'a Function,
     cfg: &'a Cfg,
+    dominators: &'a Dominators,
     liveness: Liveness,
     loops: &'a Loops,
     definitions: Definitions,
@@ -161,7 +164,12 @@ struct Analyses<'a> {
 }
 
 impl<'a> Analyses<'a> {
-    fn new(function: &'a Function, cfg: &'a Cfg, dominators: &Dominators, loops: &'a Loops) -> Analyses<'a> {
+    fn new(
+        function: &'a Function,
+        cfg: &'a Cfg,
+        dominators: &'a Dominators,
+        loops: &'a Loops,
+    ) -> Analyses<'a> {
         let liveness = Liveness::new(function, cfg);
         let uses = Csr::of_visits(function.values.len(), (BlockId(0), 0), |give| {
             for &block in cfg.order() {
@@ -171,7 +179,7 @@ impl<'a> Analyses<'a> {
             }
         });
         let definitions = Definitions::of(function, cfg, dominators);
-        Analyses { definitions, function, cfg, liveness, loops, uses }
+        Analyses { definitions, function, cfg, dominators, liveness, loops, uses }
     }
 
     /// The next values to rematerialize, at the point with the largest excess. Each point considered takes a round;
@@ -268,7 +276,10 @@ impl<'a> Analyses<'a> {
                 values.extend(self.function.values.keys().filter(takes));
             }
         });
-        Peak { place: highest, live: values }
+        let parent = |&index: &usize| self.loops.loops[index].parent;
+        let mut loops: Vec<usize> = std::iter::successors(self.loops.innermost(block), parent).collect();
+        loops.reverse();
+        Peak { place: highest, live: values, loops }
     }
 
     /// The cheapest candidates that together free the missing registers.
@@ -333,31 +344,25 @@ impl<'a> Analyses<'a> {
 
     /// Uses that the values reach from the peak; `None` if rematerializing there gains nothing.
     fn sites(&self, peak: &Peak, values: &[Value]) -> Option<Vec<Site>> {
-        let lives = |block: BlockId| values.iter().any(|&value| self.liveness.is_live_in(block, value));
-        let mut reached: FxHashSet<BlockId> = FxHashSet::default();
-        let mut waiting: Vec<BlockId> = vec![peak.place.block];
-        while let Some(block) = waiting.pop() {
-            for &successor in &self.function.block(block).successors {
-                if lives(successor) && reached.insert(successor) {
-                    waiting.push(successor);
-                }
-            }
+        let &Highest { block: highest, at, .. } = peak.place;
+        let uses = || values.iter().flat_map(|&value| self.uses.of(value)).copied();
+        let follows = |block: BlockId, index: u32| block == highest && index >= at;
+        if uses().any(|(block, index)| follows(block, index) && index - at < NEAR) {
+            return None;
         }
+        let mut reached = Reached::new(self, peak, values)?;
         let mut sites: Vec<Site> = Vec::new();
-        for &(block, index) in values.iter().flat_map(|&value| self.uses.of(value)) {
-            let around = reached.contains(&block);
-            let behind = block == peak.place.block && index >= peak.place.at;
-            if behind && index - peak.place.at < NEAR {
-                return None;
-            }
-            if !around && !behind {
+        let mut seen: FxHashSet<BlockId> = FxHashSet::default();
+        for (block, index) in uses() {
+            let around = reached.has(block);
+            if !around && !follows(block, index) {
                 continue;
             }
             if effects::is_transfer(&self.function.block(block).instructions[index as usize]) {
                 return None;
             }
-            let from = if around { 0 } else { peak.place.at };
-            if sites.iter().all(|site| site.block != block) {
+            let from = if around { 0 } else { at };
+            if seen.insert(block) {
                 sites.push(Site { block, from });
             }
         }
@@ -407,6 +412,83 @@ impl<'a> Analyses<'a> {
             File::R | File::P => self.liveness.is_live_out(site.block, value),
             _ => false,
         }
+    }
+}
+
+/// The blocks in which values of one instruction are live-in on a path from a peak.
+///
+/// The definition dominates the peak and each use, so a block with a use is one of them if some path from the peak gets
+/// there without the definition on it. Without cycles of several entries, dominators and loops decide that for most blocks; a
+/// walk over the live range, which may be all of the function, does so for the others.
+struct Reached<'r> {
+    analyses: &'r Analyses<'r>,
+    peak: BlockId,
+    values: &'r [Value],
+    definition: BlockId,
+    /// The header of the outermost loop around the peak that does not contain the definition, if there is one.
+    header: Option<BlockId>,
+    /// Blocks that the walk found.
+    walked: Option<FxHashSet<BlockId>>,
+}
+
+impl<'r> Reached<'r> {
+    /// `None` without values, or if their definition is not known.
+    fn new(analyses: &'r Analyses<'r>, peak: &Peak, values: &'r [Value]) -> Option<Reached<'r>> {
+        let definition = analyses.definitions.block(*values.first()?)?;
+        // Outer loops contain the definition, inner ones do not.
+        let outer = peak.loops.partition_point(|&index| analyses.loops.contains(index, definition));
+        let header = peak.loops.get(outer).map(|&index| analyses.loops.loops[index].header);
+        Some(Reached { analyses, peak: peak.place.block, values, definition, header, walked: None })
+    }
+
+    /// True if a block with a use is one of them.
+    fn has(&mut self, block: BlockId) -> bool {
+        match self.by_dominators(block) {
+            Some(known) => {
+                debug_assert_eq!(known, self.by_walk(block), "{block} from {}", self.peak);
+                known
+            }
+            None => self.by_walk(block),
+        }
+    }
+
+    /// The answer of dominators and loops, if they have one. The header of the loop is on a cycle with the peak, so both
+    /// reach the same blocks.
+    fn by_dominators(&self, block: BlockId) -> Option<bool> {
+        let Analyses { cfg, dominators, loops, .. } = self.analyses;
+        if loops.is_irreducible() {
+            return None;
+        }
+        let start = self.header.unwrap_or(self.peak);
+        if block == self.definition {
+            Some(false)
+        } else if block == start {
+            Some(self.header.is_some())
+        } else if dominators.dominates(start, block) {
+            Some(true)
+        } else {
+            // To an earlier block there is only the way round a loop, and that loop would be further out.
+            (cfg.position(block) < cfg.position(start)).then_some(false)
+        }
+    }
+
+    fn by_walk(&mut self, block: BlockId) -> bool {
+        let Reached { analyses, peak, values, .. } = *self;
+        let walk = || {
+            let lives =
+                |block: BlockId| values.iter().any(|&value| analyses.liveness.is_live_in(block, value));
+            let mut reached: FxHashSet<BlockId> = FxHashSet::default();
+            let mut waiting: Vec<BlockId> = vec![peak];
+            while let Some(block) = waiting.pop() {
+                for &successor in &analyses.function.block(block).successors {
+                    if lives(successor) && reached.insert(successor) {
+                        waiting.push(successor);
+                    }
+                }
+            }
+            reached
+        };
+        self.walked.get_or_insert_with(walk).contains(&block)
     }
 }
 
