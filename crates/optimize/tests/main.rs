@@ -7,6 +7,7 @@ mod gather_slow_paths;
 mod general;
 mod invariant_loads;
 mod late;
+mod live_values;
 mod local_registers;
 mod long_numbers;
 mod memory_values;

@@ -7,7 +7,7 @@
 //! A phi reads its sources at the end of the predecessors and writes at the top of its block: phi results are not
 //! live-in. A guarded definition outside SSA keeps the old value, so it ends no live range.
 
-use crate::csr::Csr;
+use crate::csr::{Csr, Rows};
 use crate::{BlockId, Cfg, Function, Opcode, Pseudo, Value};
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
@@ -33,6 +33,35 @@ impl Liveness {
     /// [`Pseudo::Keep`] needs a register, but not its value.
     pub fn of_readers(function: &Function, cfg: &Cfg) -> Liveness {
         Local::of(function, cfg, |_| true, false).propagate(cfg)
+    }
+
+    /// Calls `begins` for each selected value and each block with the value live at its top, and `ends` for those with
+    /// it live at their end. Takes no memory for sets.
+    pub fn for_each(
+        function: &Function,
+        cfg: &Cfg,
+        wanted: impl Fn(Value) -> bool,
+        begins: impl FnMut(BlockId, Value),
+        ends: impl FnMut(BlockId, Value),
+    ) {
+        let local = Local::of(function, cfg, wanted, true);
+        local.visit(cfg, &mut Walk::new(local.blocks), begins, ends);
+    }
+
+    /// Visits the values from `first` on that are live at the boundary of a block, in order, with a function that is
+    /// true for the blocks at whose top the value is live. Takes no memory for sets.
+    pub fn visit(
+        function: &Function,
+        cfg: &Cfg,
+        first: Value,
+        mut visit: impl FnMut(Value, &dyn Fn(BlockId) -> bool),
+    ) {
+        let local = Local::of(function, cfg, |value| value >= first, true);
+        let mut walk = Walk::new(local.blocks);
+        for (index, &value) in (0..).zip(&local.crossing) {
+            walk.value(&local, cfg, Crossing(index), |_| {}, |_| {});
+            visit(value, &|block| walk.last_in[block] == index);
+        }
     }
 
     /// Values needed at the top of the block, sorted; its phi results are not among them.
@@ -161,42 +190,89 @@ impl Local {
         }
     }
 
-    /// Walks backwards from the uses of each value to the blocks that define it.
-    fn propagate(&self, cfg: &Cfg) -> Liveness {
-        let mut live_in: Vec<(BlockId, Value)> = Vec::with_capacity(4 * self.crossing.len());
-        let mut live_out: Vec<(BlockId, Value)> = Vec::with_capacity(4 * self.crossing.len());
-        // The last value that each block kills, and that was found in its sets.
-        let mut killed_by: TiVec<BlockId, u32> = ti_vec![u32::MAX; self.blocks];
-        let mut last_in: TiVec<BlockId, u32> = ti_vec![u32::MAX; self.blocks];
-        let mut last_out: TiVec<BlockId, u32> = ti_vec![u32::MAX; self.blocks];
-        let mut work: Vec<BlockId> = Vec::new();
+    /// Visits each live value at the boundaries of blocks, value by value in order.
+    fn visit(
+        &self,
+        cfg: &Cfg,
+        walk: &mut Walk,
+        mut begins: impl FnMut(BlockId, Value),
+        mut ends: impl FnMut(BlockId, Value),
+    ) {
         for (index, &value) in (0..).zip(&self.crossing) {
-            let row = Crossing(index);
-            for &block in self.kills.of(row) {
-                killed_by[block] = index;
+            walk.value(self, cfg, Crossing(index), |block| begins(block, value), |block| ends(block, value));
+        }
+    }
+
+    /// The sets of all blocks. Walks twice, to count and to fill: in deep nests the sets are large, and lists of blocks
+    /// with values would be several times as large.
+    fn propagate(&self, cfg: &Cfg) -> Liveness {
+        let (mut live_in, mut live_out) = (Rows::new(self.blocks), Rows::new(self.blocks));
+        let mut walk = Walk::new(self.blocks);
+        self.visit(cfg, &mut walk, |block, _| live_in.count(block), |block, _| live_out.count(block));
+        let (mut live_in, mut live_out) = (live_in.filler(Value(0)), live_out.filler(Value(0)));
+        walk.restart();
+        self.visit(cfg, &mut walk, |block, v| live_in.put(block, v), |block, v| live_out.put(block, v));
+        Liveness { live_in: live_in.finish(), live_out: live_out.finish() }
+    }
+}
+
+/// Walks backwards from the uses of one value after the other to the blocks that define it.
+struct Walk {
+    /// The last value that each block kills, and that was found in its sets.
+    killed_by: TiVec<BlockId, u32>,
+    last_in: TiVec<BlockId, u32>,
+    last_out: TiVec<BlockId, u32>,
+    work: Vec<BlockId>,
+}
+
+impl Walk {
+    fn new(blocks: usize) -> Walk {
+        let none = || ti_vec![u32::MAX; blocks];
+        Walk { killed_by: none(), last_in: none(), last_out: none(), work: Vec::new() }
+    }
+
+    /// Forgets all values.
+    fn restart(&mut self) {
+        for last in [&mut self.killed_by, &mut self.last_in, &mut self.last_out] {
+            last.fill(u32::MAX);
+        }
+    }
+
+    /// Calls `begins` for each block with the value live at its top, and `ends` for each with it live at its end.
+    #[inline]
+    fn value(
+        &mut self,
+        local: &Local,
+        cfg: &Cfg,
+        row: Crossing,
+        mut begins: impl FnMut(BlockId),
+        mut ends: impl FnMut(BlockId),
+    ) {
+        let Walk { killed_by, last_in, last_out, work } = self;
+        let index = row.0;
+        for &block in local.kills.of(row) {
+            killed_by[block] = index;
+        }
+        for &block in local.exposed.of(row) {
+            last_in[block] = index;
+            begins(block);
+            work.push(block);
+        }
+        let mut at_end = |block: BlockId, work: &mut Vec<BlockId>| {
+            if std::mem::replace(&mut last_out[block], index) == index {
+                return;
             }
-            for &block in self.exposed.of(row) {
-                last_in[block] = index;
-                live_in.push((block, value));
+            ends(block);
+            if killed_by[block] != index && std::mem::replace(&mut last_in[block], index) != index {
+                begins(block);
                 work.push(block);
             }
-            let mut at_end = |block: BlockId, work: &mut Vec<BlockId>| {
-                if std::mem::replace(&mut last_out[block], index) == index {
-                    return;
-                }
-                live_out.push((block, value));
-                if killed_by[block] != index && std::mem::replace(&mut last_in[block], index) != index {
-                    live_in.push((block, value));
-                    work.push(block);
-                }
-            };
-            for &block in self.edge_uses.of(row).iter().filter(|block| cfg.is_reachable(**block)) {
-                at_end(block, &mut work);
-            }
-            while let Some(block) = work.pop() {
-                cfg.predecessors(block).iter().for_each(|&predecessor| at_end(predecessor, &mut work));
-            }
+        };
+        for &block in local.edge_uses.of(row).iter().filter(|block| cfg.is_reachable(**block)) {
+            at_end(block, work);
         }
-        Liveness { live_in: Csr::new(self.blocks, &live_in), live_out: Csr::new(self.blocks, &live_out) }
+        while let Some(block) = work.pop() {
+            cfg.predecessors(block).iter().for_each(|&predecessor| at_end(predecessor, work));
+        }
     }
 }

@@ -124,10 +124,6 @@ pub(crate) fn rename(function: &mut Function, first: Value) {
     let graph = function.graph();
     let (cfg, dominators) = (graph.cfg(), graph.dominators());
     let mut frontiers = IteratedFrontiers::new(cfg, dominators);
-    let liveness = match first {
-        Value(0) => Liveness::new(function, cfg),
-        _ => Liveness::of(function, cfg, |value| value >= first),
-    };
     let count = function.values.len();
 
     // Blocks that write each value.
@@ -146,16 +142,16 @@ pub(crate) fn rename(function: &mut Function, first: Value) {
 
     // Phis for each value at the iterated frontier of its writers, where it is live.
     let mut phi_for: TiVec<BlockId, Vec<Value>> = ti_vec![Vec::new(); function.blocks.len()];
-    for definitions in writes.chunk_by(|one, next| one.0 == next.0) {
-        let value = definitions[0].0;
-        let is_live_in = |block| liveness.is_live_in(block, value);
+    let mut definitions = writes.chunk_by(|one, next| one.0 == next.0).peekable();
+    Liveness::visit(function, cfg, first, |value, is_live_in| {
+        while definitions.next_if(|definitions| definitions[0].0 < value).is_some() {}
+        let Some(definitions) = definitions.next_if(|definitions| definitions[0].0 == value) else { return };
         // The only definition dominates every use unless the value is read before it.
         if definitions.len() > 1 || is_live_in(BlockId(0)) {
-            frontiers.of(definitions.iter().map(|(_, block)| *block), is_live_in, |block| {
-                phi_for[block].push(value);
-            });
+            let blocks = definitions.iter().map(|(_, block)| *block);
+            frontiers.of(blocks, is_live_in, |block| phi_for[block].push(value));
         }
-    }
+    });
     for &id in cfg.order() {
         let phis = phi_for[id].iter().map(|&destination| Phi {
             destination,

@@ -193,12 +193,6 @@ impl Pressure {
         }
     }
 
-    fn of(function: &Function, live: &[Value]) -> Pressure {
-        let mut pressure = Pressure::default();
-        live.iter().for_each(|&value| pressure.add(function.file(value), 1));
-        pressure
-    }
-
     fn of_results(instruction: &Instruction) -> Pressure {
         let mut pressure = Pressure::default();
         instruction.destinations.iter().for_each(|it| pressure.add(it.file, it.values.len()));
@@ -234,18 +228,21 @@ fn members_and_pressures(
     cfg: &Cfg,
     loops: &Loops,
 ) -> (Vec<Vec<BlockId>>, Vec<Pressure>) {
-    let liveness =
-        Liveness::of(function, cfg, |value| matches!(function.file(value), File::R | File::P | File::UR));
+    // Only counts: in deep nests the sets themselves would be large.
+    let file = |value: Value| function.file(value);
+    let mut at_top: TiVec<BlockId, Pressure> = ti_vec![Pressure::default(); function.blocks.len()];
+    let mut at_end = at_top.clone();
+    let wanted = |value: Value| matches!(file(value), File::R | File::P | File::UR);
+    let begins = |block: BlockId, value: Value| at_top[block].add(file(value), 1);
+    let ends = |block: BlockId, value: Value| at_end[block].add(file(value), 1);
+    Liveness::for_each(function, cfg, wanted, begins, ends);
     let mut members: Vec<Vec<BlockId>> = vec![Vec::new(); loops.loops.len()];
     let mut pressures: Vec<Pressure> = vec![Pressure::default(); loops.loops.len()];
     for &id in cfg.order() {
         let around = std::iter::successors(loops.innermost(id), |&index| loops.loops[index].parent);
         around.take(LEVELS).for_each(|index| members[index].push(id));
         if let Some(index) = loops.innermost(id) {
-            let live = [liveness.live_in(id), liveness.live_out(id)];
-            for live in live {
-                pressures[index] = pressures[index].max(Pressure::of(function, live));
-            }
+            pressures[index] = pressures[index].max(at_top[id]).max(at_end[id]);
         }
     }
     for index in (0..loops.loops.len()).rev() {
