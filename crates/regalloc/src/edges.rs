@@ -1,6 +1,6 @@
 //! Moves on edges: where a block ends with values in other locations than its successor expects.
 
-use crate::linear_scan::{BlockStates, Location, NONE, Registers, ScanInputs, location};
+use crate::linear_scan::{BlockStates, InOrder, Location, NONE, Registers, ScanInputs};
 use crate::moves::Emitter;
 use crate::places::{From, Move, Place};
 use crate::set::RegisterSet;
@@ -81,10 +81,11 @@ impl Plan {
                 busy.insert(at.register);
             }
         }
+        let mut found = InOrder::new(exit);
         for &(v, wanted) in entry {
             let stored = states.stored_at_definition[v];
             let rematerialization = &inputs.rematerializations[v];
-            let found = location(exit, v);
+            let found = found.location(v);
             if wanted.register != NONE {
                 busy.insert(wanted.register);
             }

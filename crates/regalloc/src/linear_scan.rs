@@ -20,7 +20,7 @@ mod parallel;
 mod registers;
 mod scan_inputs;
 
-pub use locations::{BlockStates, Location, NONE, location};
+pub use locations::{BlockStates, InOrder, Location, NONE, location};
 pub use registers::{CostBudget, Registers};
 pub use scan_inputs::ScanInputs;
 

@@ -1,7 +1,7 @@
 //! The state of the linear scan at block boundaries: the location of each value on entry and exit, and the stores after
 //! definitions.
 
-use super::{COPY, FREE, Location, NONE, Occupants, Scan, location};
+use super::{COPY, FREE, InOrder, Location, NONE, Occupants, Scan, location};
 use crate::moves::Emitter;
 use crate::next_use::{LOOP_EXIT, NEVER};
 use crate::set::RegisterSet;
@@ -50,15 +50,16 @@ impl Scan<'_> {
         if let Some(chosen) = chosen {
             let others: Vec<BlockId> = done.iter().copied().filter(|&p| p != chosen).collect();
             let mut unknown = Vec::new();
+            let exits = std::mem::take(&mut self.exit);
+            let mut chosen = InOrder::new(&exits[chosen]);
+            let mut ends: SmallVec<[InOrder; 4]> = others.iter().map(|&p| InOrder::new(&exits[p])).collect();
             for &(v, _) in &live_in {
-                let exit = location(&self.exit[chosen], v);
-                let Some(exit) = exit else {
+                let Some(exit) = chosen.location(v) else {
                     unknown.push(v);
                     continue;
                 };
                 self.assigned[v] = exit.register;
-                let everywhere =
-                    others.iter().all(|&p| location(&self.exit[p], v).is_none_or(|l| l.in_memory));
+                let everywhere = ends.iter_mut().all(|end| end.location(v).is_none_or(|l| l.in_memory));
                 let stays = !is_header || self.inputs.single[v];
                 self.in_memory[v] = self.stored_at_definition[v]
                     || (exit.in_memory && ((everywhere && stays) || exit.register == NONE));
@@ -73,6 +74,8 @@ impl Scan<'_> {
                     self.occupant.set(usize::from(exit.register), v.0);
                 }
             }
+            drop(ends);
+            self.exit = exits;
             // Values unknown on the chosen path may be known on another: they get a location all the same.
             for v in unknown {
                 if self.inputs.rematerializations[v].is_some() {
