@@ -130,7 +130,7 @@ fn every_pass_changes_a_kernel() {
         83 OriBackCopyPropagate: atomics atomic_max_f32, 145 functions
         85 OriPropagateGmma: atomics_sm90 atomic_b128, 76 functions
         87 FixupGmmaSequence: warp_group wgmma_floats, 7 functions
-        88 OriHoistInvariantsLate3: nothing
+        88 OriHoistInvariantsLate3: warp_group wgmma_gemm, 1 functions
     "#]]
     .assert_eq(&report);
 }
