@@ -69,7 +69,7 @@ fn the_rewrite_is_found() {
           interpreter: right
           phase: 31 OriLinearReplacement
           right with: --debug-switch no-linear, or --knob fmad=false
-          rewrite: number 2 of the phase; again with --knob phase-limit=9 --knob rewrite-limit=2
+          rewrite: number 2 of the phase; again with --knob phase-limit=10 --knob rewrite-limit=2
         // k: 31 OriLinearReplacement
         @@ -20,4 +20,3 @@
            r8 = FFMA r4, r4, r4 ; 5

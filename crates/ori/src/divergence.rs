@@ -25,7 +25,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// What the lanes of a warp agree on.
+/// How far the lanes of a warp agree on a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Agreement {
     /// The value.
@@ -111,6 +111,9 @@ struct Analysis<'a> {
     /// For each place in the dominator tree itself, or a later one if a part has covered it.
     whole_from: Vec<u32>,
     value_work: Vec<Value>,
+    /// Values without content. As the old value of a guarded result one means nothing: if lanes agree on the guard, all
+    /// have the result, or none.
+    undefined: Vec<Value>,
     /// For parallel copies, by block and index: the values read, sorted, and the component that reads each.
     components: FxHashMap<(BlockId, usize), Vec<(Value, u32)>>,
     /// Divergent branches by RPO number, so that the outer ones come first.
@@ -143,6 +146,7 @@ impl<'a> Analysis<'a> {
             parted_until: ti_vec![None; blocks],
             whole_from: (0..=blocks as u32).collect(),
             value_work: Vec::new(),
+            undefined: Vec::new(),
             components: FxHashMap::default(),
             branch_work: BinaryHeap::new(),
             loop_from: (0..=loops.loops.len()).collect(),
@@ -157,6 +161,8 @@ impl<'a> Analysis<'a> {
             for instruction in &block.instructions {
                 if self.is_number_in_row(instruction) {
                     self.raise_results(instruction, Agreement::UpperBits);
+                } else if instruction.opcode == Opcode::Pseudo(Pseudo::Undefined) {
+                    self.visit_undefined(instruction);
                 } else if self.is_source(instruction) {
                     self.mark_results(instruction);
                 }
@@ -171,6 +177,7 @@ impl<'a> Analysis<'a> {
                 self.mark_branch_if_divergent(id);
             }
         }
+        self.undefined.sort_unstable();
         self.visit_irreducible();
         loop {
             if let Some(value) = self.value_work.pop() {
@@ -184,6 +191,24 @@ impl<'a> Analysis<'a> {
                 return self.result;
             }
         }
+    }
+
+    /// Outside SSA, the value has content from its other definitions wherever that is read; only they count.
+    fn visit_undefined(&mut self, instruction: &Instruction) {
+        let (function, cfg) = (self.function, self.cfg);
+        instruction.for_each_definition(|value| {
+            let definitions = self.definitions.get_or_init(|| Chains::of_definitions(function, cfg.order()));
+            if definitions.of(value).len() == 1 {
+                self.undefined.push(value);
+                self.mark(value);
+            }
+        });
+    }
+
+    /// True if the results differ where the value does.
+    fn passes_on(&self, instruction: &Instruction, value: Value) -> bool {
+        let is_nothing = self.undefined.binary_search(&value).is_ok() && is_only_tied(instruction, value);
+        !is_one_answer(instruction) && !is_nothing
     }
 
     /// No reconvergence point is known for a cycle with several entries: no value or branch in it counts as uniform,
@@ -224,7 +249,6 @@ impl<'a> Analysis<'a> {
         self.function.warps_in_rows
             && !self.function.lanes_apart
             && instruction.opcode == Opcode::Sass(Op::S2R)
-            && instruction.guard.is_none()
             && (reads(Symbol::SR_TID_X) || reads(Symbol::SR_LANEID))
     }
 
@@ -277,7 +301,7 @@ impl<'a> Analysis<'a> {
                 .flat_map(|&(_, index)| instruction.destinations[index as usize].values.iter().copied())
                 .collect();
             written.into_iter().for_each(|v| self.raise(v, most));
-        } else if !is_one_answer(instruction) {
+        } else if self.passes_on(instruction, value) {
             let left = if most == Agreement::UpperBits { left_of_row(instruction, value) } else { most };
             self.raise_results(instruction, left);
         }
@@ -472,24 +496,33 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// What lanes agree on in the results of an instruction, if they agree on the upper bits of an operand and on all other
-/// operands.
+/// How far lanes agree on the results of an instruction, if they agree on the upper bits of an operand and on all other
+/// operands. A guard is one of these; if-conversion must not change the answer.
 fn left_of_row(instruction: &Instruction, value: Value) -> Agreement {
-    let Opcode::Sass(op) = instruction.opcode else {
-        let copies = instruction.opcode == Opcode::Pseudo(Pseudo::Copy)
-            && is_plain_read(&instruction.sources[0], value);
-        return if copies && instruction.guard.is_none() { Agreement::UpperBits } else { Agreement::Nothing };
-    };
+    if is_only_tied(instruction, value) {
+        return Agreement::UpperBits;
+    }
     let sources = instruction.sources.as_slice();
-    let fits = match op {
-        _ if instruction.guard.is_some() => None,
-        Op::MOV => is_plain_read(&sources[0], value).then_some(Agreement::UpperBits),
-        Op::SHF => shifted_row(instruction, value),
-        Op::LOP3 => masked_row(instruction),
-        Op::ISETP => compared_row(instruction, value),
+    let fits = match instruction.opcode {
+        Opcode::Pseudo(Pseudo::Copy) | Opcode::Sass(Op::MOV) => {
+            is_plain_read(&sources[0], value).then_some(Agreement::UpperBits)
+        }
+        Opcode::Sass(Op::SEL) => {
+            sources[..2].iter().any(|it| is_plain_read(it, value)).then_some(Agreement::UpperBits)
+        }
+        Opcode::Sass(Op::SHF) => shifted_row(instruction, value),
+        Opcode::Sass(Op::LOP3) => masked_row(instruction),
+        Opcode::Sass(Op::ISETP) => compared_row(instruction, value),
         _ => None,
     };
     fits.unwrap_or(Agreement::Nothing)
+}
+
+/// True if the value is the old value of a result, and no operand.
+fn is_only_tied(instruction: &Instruction, value: Value) -> bool {
+    let mut reads = false;
+    instruction.sources.iter().for_each(|source| source.for_each_value(|read| reads |= read == value));
+    instruction.tied.contains(&value) && !reads
 }
 
 fn is_plain_read(source: &Source, value: Value) -> bool {

@@ -538,8 +538,8 @@ fn lanes_of_unknown_blocks_do_not_agree_on_it() {
     );
 }
 
-/// What all lanes load from one address, and what they vote, while the warp is together; not from local memory, and not
-/// where a part of the warp does it.
+/// Loads of all lanes from one address, and votes, while the warp is together; not of local memory, and not where a subset
+/// of the warp does it.
 const COMMON: &str = "
 b0: -> b2 b1
   {r0 r1} = LDC.64 c[0][0x210] ; 0
@@ -569,5 +569,52 @@ fn lanes_agree_on_what_they_load_together() {
     check_divergence(
         &format!("\nkernel params=0 barriers=0 apart{COMMON}"),
         expect!["values [2 3 4 5 6 7 8 10 11] blocks [1]"],
+    );
+}
+
+/// If-conversion keeps what lanes agree on.
+#[test]
+fn lanes_of_a_row_agree_under_a_guard() {
+    check_divergence(
+        "
+kernel params=0 barriers=0 threads=128 rows
+b0: -> b1
+  r0 = LDC c[0][0x210] ; 0
+  p1, PT = ISETP.AND.NE.U32 r0, RZ, PT ; 0
+  r2 = Copy r0 ; 1
+  @p1 r3 = S2R %(SR_TID.X) tied(r2) ; 2
+  @p1 r4 = SHF.HI.R.U32 RZ, #5, r3 tied(r2) ; 3
+  r5 = SEL r3, r0, p1 ; 4
+  r6 = SHF.HI.R.U32 RZ, #6, r5 ; 5
+  @p1 r7 = MOV 0x5 tied(r3) ; 6
+  r8 = LOP3.LUT r7, 0xffffffe0, RZ, #192, !PT ; 7
+  @p1 r9 = IADD3 r3, 0x20, RZ tied(r3) ; 8
+  r10 = LOP3.LUT r9, 0xffffffe0, RZ, #192, !PT ; 9
+  r11 = Undefined ; 10
+  @p1 r12 = LDS [r0] tied(r11) mem(shared r) ; 10
+  r13 = IADD3 r11, 0x1, RZ ; 11
+b1:
+  EXIT ; 10
+",
+        expect!["values [3 5 7 9 10 11 13] blocks []"],
+    );
+}
+
+/// Outside SSA a value that only a guarded load gives content.
+#[test]
+fn lanes_agree_on_a_load_under_a_guard_of_all() {
+    check_divergence(
+        "
+kernel params=0 barriers=0
+b0: -> b1
+  r0 = LDC c[0][0x210] ; 0
+  p1, PT = ISETP.AND.NE.U32 r0, RZ, PT ; 0
+  r2 = Undefined ; 1
+  @p1 r2 = LDS [r0] mem(shared r) ; 1
+  r3 = Undefined ; 2
+b1:
+  EXIT ; 3
+",
+        expect!["values [3] blocks []"],
     );
 }

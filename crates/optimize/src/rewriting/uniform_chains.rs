@@ -194,7 +194,7 @@ impl Facts<'_> {
                 }
             }
         }
-        // What each group saves, and how many of its values live for long.
+        // The copies that each group saves, and how many of its values live for long.
         let mut totals: FxHashMap<Value, (i64, usize)> = FxHashMap::default();
         for &(block, word) in self.known.leaves.iter().filter(|leaf| members.contains(&leaf.1)) {
             totals.entry(groups.find(word)).or_default().0 += self.weight(block);
