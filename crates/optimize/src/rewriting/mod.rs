@@ -17,6 +17,7 @@ pub mod replacement;
 pub(crate) mod uniform_addresses;
 pub mod uniform_chains;
 pub mod uniform_copies;
+pub(crate) mod uniform_forms;
 pub(crate) mod uniform_numbers;
 pub(crate) mod uniform_variables;
 pub mod view;

@@ -11,7 +11,7 @@
 //! `wgmma` are left to phase 85, which computes them from one another.
 
 use crate::analyses::warp_group::is_product;
-use crate::passes::uniform_registers::{Candidates, fitting, moved, uniform_form};
+use crate::rewriting::uniform_forms::{Candidates, fitting, moved, uniform_form};
 use oriole_chip::Chip;
 use oriole_ori::{
     BlockId, Chains, Destination, Divergence, File, FlowGraph, Function, Instruction, Opcode, Pseudo, Source,
