@@ -600,9 +600,11 @@ fn asks_once(instruction: &Instruction) -> bool {
 }
 
 /// True if lanes that execute it together with one address load with one access of memory. A generic address may be of local
-/// memory, of which each lane has its own.
+/// memory, of which each lane has its own. Whoever waits for another thread reads with an order: lanes that a barrier of some
+/// lanes took apart would see its word at different times.
 fn is_common_load(instruction: &Instruction) -> bool {
     matches!(instruction.opcode, Opcode::Sass(Op::LDG | Op::LDS))
+        && instruction.memory.is_some_and(|memory| !memory.ordered)
 }
 
 /// True if all lanes that execute it together get one answer whatever their operands are.

@@ -538,8 +538,8 @@ fn lanes_of_unknown_blocks_do_not_agree_on_it() {
     );
 }
 
-/// Loads of all lanes from one address, and votes, while the warp is together; not of local memory, and not where a subset
-/// of the warp does it.
+/// Loads of all lanes from one address, and votes, while the warp is together; not of local memory, not with an order, and not
+/// where a subset of the warp does it.
 const COMMON: &str = "
 b0: -> b2 b1
   {r0 r1} = LDC.64 c[0][0x210] ; 0
@@ -549,6 +549,7 @@ b0: -> b2 b1
   r5 = LDS [r2] mem(shared r) ; 3
   r6 = LDL [r3] mem(local r) ; 4
   r7 = LD.E [{r0 r1}].64 mem(generic r) ; 5
+  r12 = LDG.E.STRONG.GPU [{r0 r1}].64 mem(global r ordered) ; 5
   p8, PT = ISETP.AND.LT.U32 r2, 0x5, PT ; 6
   RZ, p9 = VOTE.ANY p8 ; 7
   @p8 BRA b2 ; 8
@@ -564,11 +565,11 @@ b2:
 fn lanes_agree_on_what_they_load_together() {
     check_divergence(
         &format!("\nkernel params=0 barriers=0{COMMON}"),
-        expect!["values [2 5 6 7 8 10 11] blocks [1]"],
+        expect!["values [2 5 6 7 8 10 11 12] blocks [1]"],
     );
     check_divergence(
         &format!("\nkernel params=0 barriers=0 apart{COMMON}"),
-        expect!["values [2 3 4 5 6 7 8 10 11] blocks [1]"],
+        expect!["values [2 3 4 5 6 7 8 10 11 12] blocks [1]"],
     );
 }
 
