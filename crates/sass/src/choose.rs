@@ -52,10 +52,10 @@ pub(crate) fn choose_for(table: &'static Table, asked: &Asked<'_>) -> Option<Res
         let Some(slots) = align(form, shape, asked.operands, &kinds) else { continue };
         let constraints = table.constraints(id);
         if constraints.allow(form, asked.mods, asked.operands, &slots)
-            && numbers_fit(form, asked.operands, &slots, constraints.shares_fields)
+            && numbers_fit(form, asked.operands, &slots, shape.shares_fields)
             && guard_bits(form, asked.guard).is_some()
         {
-            let shares_fields = constraints.shares_fields;
+            let shares_fields = shape.shares_fields;
             best = Some((missing, Resolved { id, form, slots, shares_fields }));
             if missing == 0 {
                 break;
@@ -115,7 +115,7 @@ pub(crate) fn resolve_as(
     let form = table.get(id).filter(|form| form.op == instruction.op).ok_or_else(wrong)?;
     let kinds = OperandKinds::of(&instruction.operands).ok_or_else(wrong)?;
     let slots = align(form, table.shape(id), &instruction.operands, &kinds).ok_or_else(wrong)?;
-    Ok(Resolved { id, form, slots, shares_fields: table.shares_fields(id) })
+    Ok(Resolved { id, form, slots, shares_fields: table.shape(id).shares_fields })
 }
 
 /// Progress of a failed attempt; the error of the one that got furthest is reported.
@@ -355,7 +355,7 @@ mod tests {
             for form in table.forms() {
                 let Ok(instruction) = decode(chip, random.word(form)) else { continue };
                 let Ok(id) = crate::form_of(table, &instruction) else { continue };
-                if !table.shares_fields(id) {
+                if !table.shape(id).shares_fields {
                     continue;
                 }
                 for at in 0..instruction.operands.len() {

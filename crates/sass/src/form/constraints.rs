@@ -1,6 +1,7 @@
 //! Constraints of a form besides operand kinds: modifiers, signs, suffixes and names as bits of a mask, so that
 //! legality is a comparison of masks. The masks are computed with the table, when this crate is compiled. They are
-//! integers in a few arrays without pointers, so that a process needs no initialization.
+//! integers in a few arrays without pointers, so that a process needs no initialization. Forms of all chips that may say
+//! the same have them in common.
 //!
 //! No word is encoded here: the fields check whether values fit.
 
@@ -13,6 +14,15 @@ const MOST_WORDS: usize = 5;
 /// One bit for each word of a form's vocabulary.
 type Mask = [u64; MOST_WORDS];
 
+/// What the constraints of a form follow from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Says {
+    /// The tokens that the form always has.
+    pub always: &'static [Token],
+    /// The modifier fields; their bits do not matter.
+    pub sets: &'static [Set],
+}
+
 /// The constraints of one form.
 #[derive(Clone, Copy, Debug)]
 pub struct Constraints {
@@ -24,8 +34,6 @@ pub struct Constraints {
     rows: &'static [u16],
     /// For each set the union mask of its rows, then the masks of the rows, those with the most bits first.
     masks: &'static [u64],
-    /// Two operands have a field in common.
-    pub shares_fields: bool,
 }
 
 /// A token of an instruction besides its values: its kind, its slot, its name. One integer, for fast sorting and
@@ -87,7 +95,7 @@ struct Always {
     suffixed: Option<u8>,
 }
 
-/// Used length of each array of a table.
+/// Used length of each array of a pool.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     pub words: usize,
@@ -99,12 +107,12 @@ pub(super) struct Sizes {
 impl Sizes {
     const NONE: Sizes = Sizes { words: 0, always: 0, sets: 0, masks: 0 };
 
-    /// Enough for the constraints of these forms.
-    pub const fn of(forms: &[Form]) -> Sizes {
+    /// Enough for all these constraints.
+    pub const fn of(all: &[Says]) -> Sizes {
         let mut sizes = Sizes::NONE;
         let mut at = 0;
-        while at < forms.len() {
-            let form = &forms[at];
+        while at < all.len() {
+            let form = &all[at];
             let (mut words, mut masks, mut set) = (form.always.len(), 0, 0);
             while set < form.sets.len() {
                 let rows = form.sets[set].rows;
@@ -131,17 +139,16 @@ const fn mask_len(vocabulary: usize) -> usize {
     if vocabulary == 0 { 1 } else { vocabulary.div_ceil(64) }
 }
 
-/// The constraints of all forms of a table, concatenated in each array.
+/// The constraints of all forms, concatenated in each array.
 #[derive(Debug)]
 pub(super) struct Pool<
-    const FORMS: usize,
+    const COUNT: usize,
     const WORDS: usize,
     const ALWAYS: usize,
     const SETS: usize,
     const MASKS: usize,
 > {
-    ends: [Sizes; FORMS],
-    shares_fields: [bool; FORMS],
+    ends: [Sizes; COUNT],
     words: [Word; WORDS],
     always: [Always; ALWAYS],
     rows: [u16; SETS],
@@ -149,14 +156,13 @@ pub(super) struct Pool<
     used: Sizes,
 }
 
-impl<const FORMS: usize, const WORDS: usize, const ALWAYS: usize, const SETS: usize, const MASKS: usize>
-    Pool<FORMS, WORDS, ALWAYS, SETS, MASKS>
+impl<const COUNT: usize, const WORDS: usize, const ALWAYS: usize, const SETS: usize, const MASKS: usize>
+    Pool<COUNT, WORDS, ALWAYS, SETS, MASKS>
 {
-    /// The constraints of these forms.
-    pub const fn of(forms: &[Form; FORMS]) -> Self {
+    /// The constraints, one by one.
+    pub const fn of(all: &[Says; COUNT]) -> Self {
         let mut pool = Pool {
-            ends: [Sizes::NONE; FORMS],
-            shares_fields: [false; FORMS],
+            ends: [Sizes::NONE; COUNT],
             words: [Word(0); WORDS],
             always: [Always { bit: 0, suffixed: None }; ALWAYS],
             rows: [0; SETS],
@@ -164,10 +170,9 @@ impl<const FORMS: usize, const WORDS: usize, const ALWAYS: usize, const SETS: us
             used: Sizes::NONE,
         };
         let mut at = 0;
-        while at < FORMS {
-            pool.add(&forms[at]);
+        while at < COUNT {
+            pool.add(&all[at]);
             pool.ends[at] = pool.used;
-            pool.shares_fields[at] = shares_fields(&forms[at]);
             at += 1;
         }
         pool
@@ -177,7 +182,6 @@ impl<const FORMS: usize, const WORDS: usize, const ALWAYS: usize, const SETS: us
     pub const fn table(&'static self) -> ConstraintTable {
         ConstraintTable {
             ends: &self.ends,
-            shares_fields: &self.shares_fields,
             words: &self.words,
             always: &self.always,
             rows: &self.rows,
@@ -185,7 +189,7 @@ impl<const FORMS: usize, const WORDS: usize, const ALWAYS: usize, const SETS: us
         }
     }
 
-    const fn add(&mut self, form: &Form) {
+    const fn add(&mut self, form: &Says) {
         let first = self.used.words;
         self.add_words(first, form.always, SELF);
         let mut set = 0;
@@ -290,12 +294,11 @@ impl<const FORMS: usize, const WORDS: usize, const ALWAYS: usize, const SETS: us
     }
 }
 
-/// The constraints of the forms of a table.
+/// The constraints of all forms.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConstraintTable {
-    /// For each form how much is taken up to its end.
+    /// For each of them how much is taken up to its end.
     ends: &'static [Sizes],
-    shares_fields: &'static [bool],
     words: &'static [Word],
     always: &'static [Always],
     rows: &'static [u16],
@@ -303,21 +306,16 @@ pub(super) struct ConstraintTable {
 }
 
 impl ConstraintTable {
-    /// True if two operands of this form share a field.
-    pub fn shares_fields(&self, form: usize) -> bool {
-        self.shares_fields[form]
-    }
-
-    /// The constraints of a form, by index.
-    pub fn get(&self, form: usize) -> Constraints {
-        let first = form.checked_sub(1).map_or(Sizes::NONE, |before| self.ends[before]);
-        let end = self.ends[form];
+    /// The constraints of a form.
+    pub fn get(&self, form: &Form) -> Constraints {
+        let says = usize::from(form.says);
+        let first = says.checked_sub(1).map_or(Sizes::NONE, |before| self.ends[before]);
+        let end = self.ends[says];
         Constraints {
             vocabulary: &self.words[first.words..end.words],
             always: &self.always[first.always..end.always],
             rows: &self.rows[first.sets..end.sets],
             masks: &self.masks[first.masks..end.masks],
-            shares_fields: self.shares_fields[form],
         }
     }
 }
@@ -404,25 +402,6 @@ impl Constraints {
     }
 }
 
-/// True if fields of two operands overlap.
-const fn shares_fields(form: &Form) -> bool {
-    let (mut seen, mut slot) = (0u128, 0);
-    while slot < form.slots.len() {
-        let fields = form.slots[slot].fields;
-        let (mut own, mut field) = (0, 0);
-        while field < fields.len() {
-            own |= fields[field].mask();
-            field += 1;
-        }
-        if seen & own != 0 {
-            return true;
-        }
-        seen |= own;
-        slot += 1;
-    }
-    false
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -442,8 +421,8 @@ mod tests {
     #[test]
     fn masks_are_what_the_rows_of_the_table_say() {
         let tables = Chip::all().into_iter().filter_map(|chip| crate::form::table(chip));
-        for (table, form) in tables.flat_map(|table| (0..table.forms.len()).map(move |form| (table, form))) {
-            let (own, form) = (table.constraints.get(form), &table.forms[form]);
+        for (table, form) in tables.flat_map(|table| table.forms.iter().map(move |form| (table, form))) {
+            let own = table.constraints.get(form);
             let len = mask_len(own.vocabulary.len());
             assert!(own.vocabulary.is_sorted_by(|a, b| a < b), "{form:?}");
             let always =
@@ -467,13 +446,6 @@ mod tests {
                 vocabulary.extend(said);
             }
             assert!(masks.next().is_none() && own.vocabulary.iter().eq(&vocabulary), "{form:?}");
-            let fields: Vec<u128> = form
-                .slots
-                .iter()
-                .map(|slot| slot.fields.iter().fold(0, |all, field| all | field.mask()))
-                .collect();
-            let shared = (0..fields.len()).any(|b| (0..b).any(|a| fields[a] & fields[b] != 0));
-            assert_eq!(own.shares_fields, shared, "{form:?}");
         }
     }
 }

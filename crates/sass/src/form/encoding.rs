@@ -281,6 +281,8 @@ pub struct Form {
     pub slots: &'static [Slot],
     /// The modifier fields.
     pub sets: &'static [Set],
+    /// Which constraints follow from `always` and `sets`.
+    pub(super) says: u16,
     /// For each reuse bit (122, 123, 124) the operand it names, or `NO_BIT`.
     pub reuse: [u8; 3],
     /// It may release a scoreboard when its results are written.

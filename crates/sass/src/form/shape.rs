@@ -1,7 +1,7 @@
 //! Shapes: which kinds of operands a form takes, computed with the table. Most forms that do not take the operands of
 //! an instruction are ruled out by their kinds alone.
 
-use super::encoding::{Elided, Form, Slot, SlotKind};
+use super::encoding::{Elided, Slot, SlotKind};
 use crate::{Operand, OperandKind};
 
 /// Most operands that a form may have.
@@ -23,11 +23,20 @@ pub struct Shape {
     /// Slots that take an immediate or a constant-bank word.
     constants: u8,
     count: u8,
+    /// Two operands have a field in common.
+    pub(crate) shares_fields: bool,
 }
 
 impl Shape {
-    const EMPTY: Shape =
-        Shape { kinds: [0; MOST_OPERANDS], optional: 0, taken: 0, needed: 0, constants: 0, count: 0 };
+    const EMPTY: Shape = Shape {
+        kinds: [0; MOST_OPERANDS],
+        optional: 0,
+        taken: 0,
+        needed: 0,
+        constants: 0,
+        count: 0,
+        shares_fields: false,
+    };
 
     /// Operand count of the form.
     pub(crate) const fn count(&self) -> usize {
@@ -65,10 +74,11 @@ impl Shape {
         !matches!(self.kinds[at], CONSTANT | BINDLESS | MEMORY | ATTRIBUTE | SYMBOL | TENSOR_MEMORY)
     }
 
-    /// The shape of a form.
-    const fn of_slots(slots: &[Slot]) -> Shape {
+    /// The shape of a form that takes these operands, for the generated tables.
+    pub(super) const fn of_slots(slots: &[Slot]) -> Shape {
         assert!(slots.len() <= MOST_OPERANDS, "a form has too many operands");
-        let mut shape = Shape { count: slots.len() as u8, ..Shape::EMPTY };
+        let shares_fields = shares_fields(slots);
+        let mut shape = Shape { count: slots.len() as u8, shares_fields, ..Shape::EMPTY };
         let mut at = 0;
         while at < slots.len() {
             let kind = slot_kind(&slots[at]);
@@ -118,15 +128,23 @@ impl OperandKinds {
     }
 }
 
-/// The shapes of the forms of a table, in their order.
-pub(super) const fn shapes<const COUNT: usize>(forms: &[Form; COUNT]) -> [Shape; COUNT] {
-    let mut shapes = [Shape::EMPTY; COUNT];
-    let mut at = 0;
-    while at < COUNT {
-        shapes[at] = Shape::of_slots(forms[at].slots);
-        at += 1;
+/// True if fields of two operands overlap.
+const fn shares_fields(slots: &[Slot]) -> bool {
+    let (mut seen, mut slot) = (0u128, 0);
+    while slot < slots.len() {
+        let fields = slots[slot].fields;
+        let (mut own, mut field) = (0, 0);
+        while field < fields.len() {
+            own |= fields[field].mask();
+            field += 1;
+        }
+        if seen & own != 0 {
+            return true;
+        }
+        seen |= own;
+        slot += 1;
     }
-    shapes
+    false
 }
 
 /// True if the text may lack the operand altogether.
@@ -208,4 +226,23 @@ const fn operand_kind(kind: &OperandKind) -> Option<u8> {
         OperandKind::InstructionDescriptor(_) => 20,
         OperandKind::SymbolNumber(_) => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use oriole_chip::Chip;
+
+    #[test]
+    fn operands_share_fields_where_their_bits_meet() {
+        let tables = Chip::all().into_iter().filter_map(crate::form::table);
+        for (shape, form) in tables.flat_map(|table| table.shapes.iter().zip(table.forms)) {
+            let fields: Vec<u128> = form
+                .slots
+                .iter()
+                .map(|slot| slot.fields.iter().fold(0, |all, field| all | field.mask()))
+                .collect();
+            let shared = (0..fields.len()).any(|b| (0..b).any(|a| fields[a] & fields[b] != 0));
+            assert_eq!(shape.shares_fields, shared, "{form:?}");
+        }
+    }
 }

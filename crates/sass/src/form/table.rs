@@ -20,7 +20,7 @@ pub struct Table {
     pub(super) forms: &'static [Form],
     /// The operand kinds of each form.
     pub(super) shapes: &'static [Shape],
-    /// The other constraints of each form.
+    /// The other constraints of forms.
     pub(super) constraints: ConstraintTable,
     /// For each opcode, ascending: the indices of its forms in `by_opcode`.
     pub(super) opcodes: &'static [(u16, u16, u16)],
@@ -76,12 +76,7 @@ impl Table {
 
     /// The constraints of a form that the table has.
     pub(crate) fn constraints(&self, id: FormId) -> Constraints {
-        self.constraints.get(usize::from(id.0))
-    }
-
-    /// True if two operands of a form of this table share a field.
-    pub(crate) fn shares_fields(&self, id: FormId) -> bool {
-        self.constraints.shares_fields(usize::from(id.0))
+        self.constraints.get(self.form(id))
     }
 
     /// The ids of the forms of a mnemonic.

@@ -6,10 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+/// For each name of a choice its rows: a value and what it means.
+pub type Choices = BTreeMap<String, Vec<(u16, Vec<Token>)>>;
+
 /// A parsed form table.
 #[derive(Clone, Default)]
 pub struct Tables {
-    pub choices: BTreeMap<String, Vec<(u16, Vec<Token>)>>,
+    pub choices: Choices,
     pub orders: BTreeMap<String, Vec<String>>,
     pub forms: Vec<Form>,
     /// The chip whose table this one repeats, if it has no rows of its own.

@@ -1,11 +1,12 @@
 //! `cargo xtask codegen`: turns the form tables (`crates/sass/tables/*.forms`) into Rust: the names of opcodes,
-//! modifiers and named operands, and the static table of each chip. The tables of the PTX language have a file of their
+//! modifiers and named operands, the static table of each chip, and what tables have in common. The tables of the PTX language have a file of their
 //! own, which this one calls. `--check` only reports outdated files.
 //!
 //! It is not a build script, so that the generated code can be read, and a build needs no generator.
 
 pub mod forms;
 mod ops;
+mod parts;
 mod rust;
 
 use forms::Tables;
@@ -54,10 +55,13 @@ fn generate(root: &Path) -> Result<Vec<(String, String)>, String> {
         ("crates/sass/src/symbol.rs".to_owned(), rust::names(&rust::SYMBOL, &symbols)),
         ("crates/sass/src/form/tables/mod.rs".to_owned(), rust::list(&chips)?),
     ];
+    let mut parts = parts::Parts::default();
     for (chip, tables) in chips.iter().filter(|(_, tables)| tables.same_as.is_none()) {
-        let text = rust::table(chip, tables, &ops).map_err(|error| format!("{chip}.forms: {error}"))?;
+        let text =
+            rust::table(chip, tables, &ops, &mut parts).map_err(|error| format!("{chip}.forms: {error}"))?;
         files.push((format!("crates/sass/src/form/tables/{chip}.rs"), text));
     }
+    files.push(("crates/sass/src/form/tables/parts.rs".to_owned(), parts.text()));
     files.push(ops::generate(root, &ops, &mods)?);
     files.extend(crate::ptx_table::generate(root)?);
     Ok(files)
