@@ -4,7 +4,10 @@
 //! It is here because lowering and allocation must agree on it: a handle stays in a general register until it is
 //! known to be warp-uniform.
 
-use crate::{File, Function, Instruction, Opcode, Source, SourceKind, Value, Values};
+use crate::{
+    BlockId, Divergence, File, FlowGraph, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value,
+    Values,
+};
 use oriole_chip::Chip;
 use oriole_sass::form::{self, SlotKind};
 use oriole_sass::{Mod, Op};
@@ -55,6 +58,84 @@ pub fn lone_handle<'a>(function: &Function, instruction: &'a mut Instruction) ->
         }
         _ => None,
     })
+}
+
+/// The blocks with instructions whose textures or samplers are in uniform registers that copy what lanes may differ in: all
+/// lanes would use the handle of one. As lowering leaves them, where each is copied for the instruction that reads it.
+pub fn handles_of_one_lane(function: &Function, graph: &FlowGraph) -> Vec<BlockId> {
+    let uniform = |value: &Value| function.file(*value) == File::UR;
+    let reads = |instruction: &Instruction, read: &mut dyn FnMut(Value)| {
+        if takes_handle(instruction) {
+            instruction.for_each_use(|value| read(value));
+        }
+    };
+    let mut any = false;
+    for instruction in function.blocks.iter().flat_map(|block| &block.instructions) {
+        reads(instruction, &mut |value| any |= uniform(&value));
+    }
+    if !any {
+        return Vec::new();
+    }
+    let divergence = Divergence::new(function, graph);
+    let takes = |block: &BlockId| {
+        let mut copies: Vec<Value> = Vec::new();
+        let mut found = false;
+        for instruction in &function.block(*block).instructions {
+            reads(instruction, &mut |value| found |= copies.contains(&value));
+            let mut written = None;
+            instruction.for_each_definition(|value| written = Some(value).filter(uniform));
+            let Some(written) = written else { continue };
+            copies.retain(|known| *known != written);
+            let copied = Some(instruction).filter(|it| it.opcode == Opcode::Pseudo(Pseudo::Copy));
+            let source = copied.and_then(|copy| copy.sources.first()?.as_plain_value());
+            let apart = |&value: &Value| {
+                divergence.is_divergent(value) && !is_loaded_by_all(function, &divergence, value)
+            };
+            copies.extend(source.filter(apart).map(|_| written));
+        }
+        found
+    };
+    function.block_ids().filter(takes).collect()
+}
+
+/// The definition of a value.
+pub struct Definition {
+    /// In which block.
+    pub block: BlockId,
+    /// At which instruction of the block.
+    pub index: usize,
+    /// The component of the first destination.
+    pub component: usize,
+}
+
+/// The only place where a value is written, if there is just one and no guard.
+pub fn definition(function: &Function, value: Value) -> Option<Definition> {
+    let mut found = None;
+    for block in function.block_ids() {
+        for (index, instruction) in function.block(block).instructions.iter().enumerate() {
+            let mut written = false;
+            instruction.for_each_definition(|defined| written |= defined == value);
+            if !written {
+                continue;
+            }
+            let component = instruction.destinations.first()?.values.iter().position(|&v| v == value)?;
+            if found.is_some() || instruction.guard.is_some() {
+                return None;
+            }
+            found = Some(Definition { block, index, component });
+        }
+    }
+    found
+}
+
+/// True for a value that the whole warp loads from one location at once.
+pub fn is_loaded_by_all(function: &Function, divergence: &Divergence, value: Value) -> bool {
+    let Some(at) = definition(function, value) else { return false };
+    let load = &function.block(at.block).instructions[at.index];
+    let loads = matches!(load.opcode, Opcode::Sass(Op::LDG | Op::LD | Op::LDS));
+    let mut uniform = true;
+    load.for_each_use(|used| uniform &= divergence.is_uniform(used));
+    loads && uniform && divergence.is_uniform_block(at.block)
 }
 
 /// Puts another general register in place of the handle.

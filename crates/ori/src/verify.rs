@@ -7,12 +7,15 @@
 //! * the entry has no predecessor and no phi;
 //! * UR and UP are written only where the whole warp executes, or for use in the same block.
 //!
+//! Before SSA also: a uniform register with a texture or a sampler copies what all lanes have.
+//!
 //! In SSA also: one definition for each value, which dominates every use; phis name exactly the predecessors, with
 //! sources of the file of the result; a guarded definition lists old values of the right files. Outside SSA there are
 //! neither phis nor old values. After SSA a value may have several definitions, but every path to a read has one:
 //! this finds code that was moved above the definition of its operand.
 
 use crate::effects;
+use crate::handle::handles_of_one_lane;
 use crate::print::Name;
 use crate::{
     Address, BlockId, Cfg, Divergence, File, FlowGraph, Function, Instruction, Liveness, Opcode, Pseudo,
@@ -117,7 +120,13 @@ impl Verifier<'_> {
         }
         match self.form {
             Form::Ssa => self.ssa(&graph),
-            Form::Plain => self.plain(),
+            Form::Plain => {
+                self.plain();
+                for block in handles_of_one_lane(function, &graph) {
+                    self.block = Some(block);
+                    self.say("a texture or sampler in a uniform register is that of one lane, and lanes may differ");
+                }
+            }
             Form::Assigned => {
                 self.plain();
                 self.assigned(cfg);

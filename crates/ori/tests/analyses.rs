@@ -308,6 +308,23 @@ fn check_verifier(text: &str, form: Form, expected: Expect) {
     expected.assert_eq(&message);
 }
 
+/// All lanes would read the texture of one of them.
+#[test]
+fn textures_of_lanes_are_in_no_uniform_register() {
+    let text = |texture: &str| {
+        format!(
+            "kernel\nb0:\n  r0 = {texture} ; 0\n  r1 = MOV 0x1 ; 0\n  u2 = Copy r0 ; 0\n  u3 = Copy r1 ; 0\n  \
+             PT, RZ, r4 = TEX.LL {{r1 r1}}, r1, {{u2 u3}}, #0, %(2D), #1 ; 0\n  EXIT ; 0"
+        )
+    };
+    check_verifier(&text("S2R %(SR_CTAID.X)"), Form::Plain, expect!["fine"]);
+    check_verifier(
+        &text("S2R %(SR_TID.X)"),
+        Form::Plain,
+        expect!["b0: a texture or sampler in a uniform register is that of one lane, and lanes may differ"],
+    );
+}
+
 #[test]
 fn verifier_accepts_and_refuses() {
     check_verifier(LOOP, Form::Plain, expect!["fine"]);

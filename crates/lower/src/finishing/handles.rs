@@ -6,21 +6,13 @@
 //! before its use.
 
 use oriole_chip::Chip;
-use oriole_ori::handle::{handle, make_uniform, replace_handle};
+use oriole_ori::handle::{definition, handle, is_loaded_by_all, make_uniform, replace_handle};
 use oriole_ori::{
     BlockId, Builder, Destination, Divergence, File, Function, Guard, Instruction, Opcode, Pseudo, Source,
     SourceKind, Value,
 };
 use oriole_sass::{Mod, Op};
 use std::collections::BTreeMap;
-
-/// The definition of a value.
-struct Definition {
-    block: BlockId,
-    index: usize,
-    /// The component of the first destination.
-    component: usize,
-}
 
 /// Moves all handles. `uniform` says that uniform registers may be live across blocks.
 pub(crate) fn settle_handles(function: &mut Function, chip: Chip, uniform: bool) {
@@ -69,36 +61,6 @@ pub(crate) fn settle_handles(function: &mut Function, chip: Chip, uniform: bool)
 
 fn has_calls(function: &Function) -> bool {
     function.blocks.iter().flat_map(|block| &block.instructions).any(|instruction| instruction.call.is_some())
-}
-
-/// The only place where a value is written, if there is just one and no guard.
-fn definition(function: &Function, value: Value) -> Option<Definition> {
-    let mut found = None;
-    for block in function.block_ids() {
-        for (index, instruction) in function.block(block).instructions.iter().enumerate() {
-            let mut written = false;
-            instruction.for_each_definition(|defined| written |= defined == value);
-            if !written {
-                continue;
-            }
-            let component = instruction.destinations.first()?.values.iter().position(|&v| v == value)?;
-            if found.is_some() || instruction.guard.is_some() {
-                return None;
-            }
-            found = Some(Definition { block, index, component });
-        }
-    }
-    found
-}
-
-/// True for a value that the whole warp loads from one location at once.
-fn is_loaded_by_all(function: &Function, divergence: &Divergence, value: Value) -> bool {
-    let Some(at) = definition(function, value) else { return false };
-    let load = &function.block(at.block).instructions[at.index];
-    let loads = matches!(load.opcode, Opcode::Sass(Op::LDG | Op::LD | Op::LDS));
-    let mut uniform = true;
-    load.for_each_use(|used| uniform &= divergence.is_uniform(used));
-    loads && uniform && divergence.is_uniform_block(at.block)
 }
 
 /// Makes the uniform copy of a handle where the handle is made.

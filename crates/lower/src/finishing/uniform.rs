@@ -1,10 +1,11 @@
 //! A check whether uniform registers can be used as they were.
 
+use oriole_ori::handle::handles_of_one_lane;
 use oriole_ori::{BlockId, Divergence, File, Function, Instruction, Opcode, values_across_blocks};
 use oriole_sass::Op;
 
 /// True if a uniform register is written where only a subset of the warp may execute, and read in another block:
-/// other lanes could overwrite it before. The lanes that `REDUX` and `CREDUX` combine must be all of its mask; a subset of
+/// other lanes could overwrite it before; or if it holds a texture or a sampler, of which lanes may have several. The lanes that `REDUX` and `CREDUX` combine must be all of its mask; a subset of
 /// the warp may call a function.
 pub(crate) fn writes_uniform_in_parts(function: &Function) -> bool {
     let crosses = values_across_blocks(function);
@@ -20,6 +21,9 @@ pub(crate) fn writes_uniform_in_parts(function: &Function) -> bool {
     };
     let writers: Vec<BlockId> = function.block_ids().filter(writes).collect();
     let graph = function.graph();
+    if !handles_of_one_lane(function, &graph).is_empty() {
+        return true;
+    }
     let cfg = graph.cfg();
     let reduces = |block: &BlockId| {
         let reduces = |it: &Instruction| matches!(it.opcode, Opcode::Sass(Op::REDUX | Op::CREDUX));
