@@ -8,7 +8,14 @@ fn pages_go_where_they_should() {
     let folder = scratch();
     let input = folder.path().join("calls.ptx");
     std::fs::copy(data("kernels").join("calls.ptx"), &input).expect("a temporary file");
-    let done = oriole(&["view", &text(&input)]);
+    // Functions have names where they are called.
+    let view = |rest: &[&str]| {
+        let mut arguments = vec!["view", "--debug-switch", "no-inlining"];
+        arguments.extend_from_slice(rest);
+        oriole(&arguments)
+    };
+    let input_name = text(&input);
+    let done = view(&[&input_name]);
     assert_eq!((done.status, done.out.as_str(), done.err.as_str()), (Some(0), "", ""));
     assert_eq!(names(folder.path()), ["calls.html", "calls.ptx"]);
     let page = std::fs::read_to_string(folder.path().join("calls.html")).expect("a page");
@@ -18,11 +25,11 @@ fn pages_go_where_they_should() {
         "names are demangled"
     );
     // The same bytes every time, also on standard output; symbols alone where they are wanted.
-    let symbols = oriole(&["view", &text(&input), "-o", "-", "--no-demangle"]);
+    let symbols = view(&[&input_name, "-o", "-", "--no-demangle"]);
     assert!(symbols.out.contains("_Z6step_bj\"]") && !symbols.out.contains("step_b(unsigned int)"));
-    let shown = oriole(&["view", &text(&input), "-o", "-", "--jobs", "1"]);
+    let shown = view(&[&input_name, "-o", "-", "--jobs", "1"]);
     assert_eq!((shown.status, shown.out == page), (Some(0), true));
-    let done = oriole(&["view", &text(&input), "-o", &text(&input)]);
+    let done = view(&[&input_name, "-o", &input_name]);
     assert!(done.status == Some(1) && done.err.contains("take the place of the input"), "{}", done.err);
     assert_eq!(names(folder.path()), ["calls.html", "calls.ptx"]);
 }

@@ -25,7 +25,7 @@ const LOOP: &str = "\
   ld.param.u32 %r1, [n];
   mov.u32 %r2, 0;
 LOOP:
-  { .param .b32 x; .param .b32 y; st.param.b32 [x], %r1; call (y), half, (x); ld.param.b32 %r1, [y]; }
+  call (%r1), half, (%r1);
   add.u32 %r2, %r2, 1;
   setp.ne.u32 %q, %r1, 0;
   @%q bra LOOP;

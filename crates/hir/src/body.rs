@@ -3,6 +3,8 @@
 use la_arena::{Arena, ArenaMap, Idx};
 use oriole_ptx::{Space, Type};
 
+use crate::inlining::Merged;
+
 /// Register: index into [`Body::registers`].
 pub type RegisterId = Idx<Register>;
 /// Label: index into [`Body::labels`].
@@ -48,6 +50,8 @@ pub struct Body {
     pub independent_samplers: bool,
     /// True for a kernel whose `setmaxnreg` have an effect.
     pub changes_registers: bool,
+    /// The origins of inlined instructions; `None` if no call is inlined.
+    pub merged: Option<Box<Merged>>,
 }
 
 /// A register.

@@ -21,10 +21,14 @@ impl Display for Body {
         write_directives(out, &self.directives)?;
         write_registers(out, &self.registers)?;
         self.write_tables(out)?;
+        let mut origins = self.merged.iter().flat_map(|merged| &merged.origins);
         for statement in &self.statements {
             match statement {
                 Statement::Label(label) => writeln!(out, "L{}:", raw_index(*label))?,
-                Statement::Instruction(instruction) => writeln!(out, "    {instruction}")?,
+                Statement::Instruction(instruction) => match origins.next() {
+                    Some(origin) => writeln!(out, "    {instruction} // {origin}")?,
+                    None => writeln!(out, "    {instruction}")?,
+                },
                 Statement::Pragma(text) => writeln!(out, "    .pragma {text:?}")?,
             }
         }

@@ -84,13 +84,14 @@ impl Hash for Unnamed<'_> {
             parameter_registers,
             independent_samplers,
             changes_registers,
+            merged,
         } = self.body;
         (is_entry, parameters, results, registers).hash(state);
         (variables.len(), functions.len()).hash(state);
         variables.values().for_each(|variable| self.hash_variable(variable, state));
         functions.values().for_each(|function| self.hash_function(function, state));
         (labels, tables, prototypes, statements).hash(state);
-        (directives, parameter_registers, independent_samplers, changes_registers).hash(state);
+        (directives, parameter_registers, independent_samplers, changes_registers, merged).hash(state);
     }
 }
 

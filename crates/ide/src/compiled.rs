@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use oriole_chip::Chip;
 use oriole_hir::from_raw_index;
-use oriole_inputs::FunctionUnit;
+use oriole_inputs::{Config, FunctionUnit};
 use oriole_options::Options;
-use oriole_queries::{files, functions, images};
+use oriole_queries::{files, functions, images, inlined};
 
 use crate::last_good::{Compiled, Image, Key};
 use crate::snapshot::{Lacks, Snapshot};
@@ -113,7 +113,7 @@ impl Snapshot {
         let last = || self.good.find(&key, |entry| entry.compiled.clone());
         let options = self.options(file)?;
         if self.lacks.is_some() {
-            return self.known(unit, last(), options);
+            return self.known(unit, config, last(), options);
         }
         let fresh = match (functions::encoded(db, unit, config), functions::facts(db, unit, config)) {
             (Ok(code), Ok(facts)) => Some(Arc::new(Compiled {
@@ -121,7 +121,7 @@ impl Snapshot {
                 code: code.clone(),
                 map: files::source_map(db, unit).clone(),
                 text: Arc::clone(unit.text(db)),
-                body: files::body(db, unit).clone(),
+                body: inlined::code(db, unit, config).cloned(),
                 options: options.clone(),
             })),
             _ => None,
@@ -143,6 +143,7 @@ impl Snapshot {
     fn known<'db>(
         &'db self,
         unit: FunctionUnit<'db>,
+        config: Config,
         last: Option<Arc<Compiled>>,
         options: &Options,
     ) -> Option<Shown> {
@@ -151,8 +152,8 @@ impl Snapshot {
             self.lacks.iter().for_each(Lacks::note);
             return None;
         };
-        let body = files::body(db, unit);
-        if body.is_none() || *body != last.body || *options != last.options {
+        let body = inlined::code(db, unit, config);
+        if body.is_none() || body != last.body.as_ref() || *options != last.options {
             return Some(Shown::new(db, unit, last, true));
         }
         // The same statements, perhaps at other places.

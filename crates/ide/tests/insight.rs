@@ -135,7 +135,10 @@ fn names_of_the_sources() {
 /// A callee's cycles are counted as often as it is called; parts that are not counted are named.
 #[test]
 fn cycles_with_callees() {
-    let fixture = fixture(&format!("{HEAD}{CPP}"));
+    let mut fixture = fixture(&format!("{HEAD}{CPP}"));
+    let mut settings = Settings::default();
+    settings.options.set("no-inlining", "true").unwrap();
+    fixture.host.set_settings(oriole_ide::SettingsId(0), settings);
     let found =
         fixture.analysis().kernel_statistics(fixture.file, "_Z5scalePii", Chip::SM_90).unwrap().unwrap();
     // The call is in a loop, which is taken to run ten times.

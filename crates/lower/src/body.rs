@@ -47,7 +47,8 @@ pub(crate) fn lower(cx: &mut Lower<'_>) -> Result<(), Vec<LowerError>> {
     // Control that runs off the end of the text leaves the function.
     cx.guard = None;
     if !cx.terminated {
-        cx.b.set_origin(Origin(cx.ordinal.saturating_sub(1)));
+        cx.ordinal = cx.ordinal.saturating_sub(1);
+        cx.b.set_origin(Origin(cx.place()));
         control::leave_function(cx).unwrap_or_else(|error| errors.add(error));
     }
     if cx.body.directives.pragmas.iter().any(|pragma| pragma == NOUNROLL) {

@@ -32,6 +32,8 @@ pub struct LowerOptions {
     pub for_debuggers: bool,
     /// Lanes that load from one address together are not taken to agree, nor are those of a warp on its number.
     pub lanes_apart: bool,
+    /// Calls of functions of the module are inlined where it is worth it; only in whole programs.
+    pub inlines: bool,
 }
 
 impl LowerOptions {
@@ -168,6 +170,7 @@ impl Options {
             unoptimized: self.level == 0,
             for_debuggers: self.level == 0 && self.debug.full,
             lanes_apart: self.level == 0 || self.bool(KnobId::NoUniformSources),
+            inlines: self.level > 0 && self.linking == Linking::Whole && !self.bool(KnobId::NoInlining),
         }
     }
 

@@ -179,6 +179,7 @@ knobs! {
         "Branch around bulk copies and tensor memory instructions that an elected lane executes.");
     NoUniformSources = switch("no-uniform-sources", &[Reader::Lower],
         "Assume that lanes differ in what they load from one address, and in warp numbers computed from thread numbers.");
+    NoInlining = switch("no-inlining", &[Reader::Lower], "Call functions of the module instead of inlining them.");
     Verify = switch("verify", &[Reader::Passes], "Verify the intermediate representation after every phase.");
     PhaseLimit = number("phase-limit", 0..=Limits::NONE, Limits::NONE, &[Reader::Passes],
         "Run only this number of optional phases, the first ones in their order. `oriole bisect` sets it.");

@@ -600,8 +600,8 @@ fn asks_once(instruction: &Instruction) -> bool {
 }
 
 /// True if lanes that execute it together with one address load with one access of memory. A generic address may be of local
-/// memory, of which each lane has its own. Whoever waits for another thread reads with an order: lanes that a barrier of some
-/// lanes took apart would see its word at different times.
+/// memory, of which each lane has its own. A thread that waits for another one reads with an order: lanes that a barrier
+/// of some lanes took apart would see its word at different times.
 fn is_common_load(instruction: &Instruction) -> bool {
     matches!(instruction.opcode, Opcode::Sass(Op::LDG | Op::LDS))
         && instruction.memory.is_some_and(|memory| !memory.ordered)

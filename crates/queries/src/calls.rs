@@ -72,15 +72,17 @@ pub fn launched_kernels(db: &dyn Db, file: SourceFile) -> Vec<Arc<str>> {
 /// The kernels that reach a function, in the order of their names.
 #[query(returns(ref))]
 pub fn reaching_kernels<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<FunctionUnit<'db>> {
-    let file = unit.file(db);
-    let index = files::index(db, file);
-    let kernels = call_graph(db, file).kernels.get(&**unit.name(db));
-    let units = kernels.into_iter().flat_map(|names| names.iter()).filter_map(|name| index.definition(name));
-    units.filter(|unit| unit.kind(db) == UnitKind::Entry).collect()
+    kernels_in(db, unit, call_graph(db, unit.file(db)))
 }
 
-/// Whether a kernel reaches a function: the container has the code of no other.
-pub(crate) fn is_reached<'db>(db: &'db dyn Db, file: SourceFile, unit: FunctionUnit<'db>) -> bool {
-    let kernels = call_graph(db, file).kernels.get(&**unit.name(db));
-    kernels.is_some_and(|kernels| !kernels.is_empty())
+/// The kernels that reach a function in a graph, in the order of their names.
+pub(crate) fn kernels_in<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    graph: &CallGraph,
+) -> Vec<FunctionUnit<'db>> {
+    let index = files::index(db, unit.file(db));
+    let kernels = graph.kernels.get(&**unit.name(db));
+    let units = kernels.into_iter().flat_map(|names| names.iter()).filter_map(|name| index.definition(name));
+    units.filter(|unit| unit.kind(db) == UnitKind::Entry).collect()
 }

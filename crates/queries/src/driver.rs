@@ -14,7 +14,7 @@ use crate::checks::Output;
 use crate::failure::{Failed, Refusal, at_start};
 use crate::progress::Progress;
 use crate::stored::Compiled;
-use crate::{calls, checks, configuration, debug, files, functions, images, modules, stored};
+use crate::{checks, configuration, debug, files, functions, images, inlined, modules, stored};
 
 /// All diagnostics about a file that do not depend on a configuration, in file order; spans count from its start. How much
 /// shared memory there is says its `.target`.
@@ -97,7 +97,7 @@ fn warm_watched(db: &Database, file: SourceFile, config: Config, threads: usize,
     progress.begin(files::code_units(db, file).len());
     each_code_unit(db, file, threads, |db, unit| {
         progress.during(unit.name(db), || {
-            if !selective || unit.kind(db) == UnitKind::Entry || calls::is_reached(db, file, unit) {
+            if !selective || unit.kind(db) == UnitKind::Entry || inlined::is_reached(db, file, config, unit) {
                 let _ = functions::encoded(db, unit, config);
             }
         });
@@ -259,7 +259,7 @@ pub(crate) fn failures(db: &Database, file: SourceFile, config: Config) -> Vec<(
         let failed = match unit.kind(db) {
             UnitKind::Entry => images::kernel_image(db, unit, config).as_ref().err(),
             UnitKind::Function if separate => images::kernel_image(db, unit, config).as_ref().err(),
-            UnitKind::Function if !selective || calls::is_reached(db, file, unit) => {
+            UnitKind::Function if !selective || inlined::is_reached(db, file, config, unit) => {
                 functions::encoded(db, unit, config).as_ref().err()
             }
             _ => None,

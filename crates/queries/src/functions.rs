@@ -17,7 +17,7 @@ use crate::steps::{
     control_settings, form_settings, lowered, lowering_settings, passed, register_settings, with_control,
     with_forms, with_registers, words,
 };
-use crate::{configuration, files, searched, stage, stored, weight};
+use crate::{configuration, inlined, searched, stage, stored, weight};
 
 /// The names of the queries of stages, in order; `compiled` stands for all but the last where none is kept.
 pub const STAGES: [&str; 10] = [
@@ -36,7 +36,7 @@ pub const STAGES: [&str; 10] = [
 /// Phases 0 to 13: lowered, in opcodes of the machine.
 #[query(returns(ref), heap_size = weight::function)]
 pub fn bridged<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Function> {
-    let body = files::body(db, unit).as_ref().ok_or(Failed::Diagnosed)?;
+    let body = inlined::code(db, unit, config).ok_or(Failed::Diagnosed)?;
     let settings = lowering_settings(db, unit, config, choices(db, unit, config));
     let stage = Stage::new(unit, config, Group::Bridged, settings);
     stage.of(db, body, always, |settings| lowered(db, config, settings, body))
@@ -118,14 +118,14 @@ pub fn finished<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -
 /// All phases at once, for a database that keeps no stages.
 #[query(returns(ref), heap_size = weight::linked)]
 pub fn compiled<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<LinkedFunction> {
-    let body = files::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
+    let body = inlined::code(db, unit, config).ok_or(Failed::Diagnosed)?;
     Ok(searched::compiled(db, unit, config, body)?.1)
 }
 
 /// Phase 122: words, what is symbolic in them, and what layout must know of the function.
 #[query(returns(ref), heap_size = weight::linked)]
 pub fn encoded<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<LinkedFunction> {
-    let body = files::body(db, unit).as_ref().ok_or(Failed::Diagnosed)?;
+    let body = inlined::code(db, unit, config).ok_or(Failed::Diagnosed)?;
     stored::encoded(db, unit, config, body, || {
         if !db.keeps_stages() {
             return compiled(db, unit, config).clone();

@@ -20,6 +20,7 @@ pub mod failure;
 pub mod files;
 pub mod functions;
 pub mod images;
+pub mod inlined;
 mod lacking;
 pub mod modules;
 mod progress;

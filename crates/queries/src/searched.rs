@@ -18,7 +18,7 @@ use crate::steps::{
     control_settings, form_settings, lowered, lowering_settings, passed, register_settings, with_control,
     with_forms, with_registers, words,
 };
-use crate::{configuration, files, stage};
+use crate::{configuration, inlined, stage};
 
 /// The groups of passes between lowering and registers.
 const PASSES: [Group; 5] = [Group::Early, Group::SsaEarly, Group::SsaMid, Group::SsaLate, Group::Legal];
@@ -43,7 +43,7 @@ pub fn chosen<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> 
     if let Some(known) = configuration::known_choices(db, unit, config) {
         return Found::given(known);
     }
-    let Some(body) = files::body(db, unit).as_deref() else { return Found::default() };
+    let Some(body) = inlined::code(db, unit, config) else { return Found::default() };
     compiled(db, unit, config, body).map(|(found, _)| found).unwrap_or_default()
 }
 

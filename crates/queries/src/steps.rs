@@ -13,7 +13,7 @@ use oriole_query_macro::query;
 use oriole_syntax::UnitKind;
 
 use crate::failure::Staged;
-use crate::{calls, configuration, files, stage};
+use crate::{configuration, files, inlined, stage};
 
 /// The most registers that the source grants a kernel or function by itself.
 #[query(returns(copy))]
@@ -25,8 +25,8 @@ pub fn register_limit<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Con
 /// The most registers that all kernels which reach a function leave it. Asked for functions only.
 #[query(returns(copy))]
 pub fn register_budget<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Option<u16> {
-    let kernels = calls::reaching_kernels(db, unit).iter();
-    kernels.filter_map(|&kernel| register_limit(db, kernel, config)).min()
+    let kernels = inlined::reaching_kernels(db, unit, config);
+    kernels.iter().filter_map(|&kernel| register_limit(db, kernel, config)).min()
 }
 
 /// All that the steps of a function read in addition to its body and its chip, without the choices of a search: what a
@@ -52,9 +52,11 @@ pub(crate) fn lowering_settings<'db>(
     choices: Choices,
 ) -> Settings {
     let mut lower = configuration::lowering(db, unit.file(db), config);
-    if let Some(body) = files::body(db, unit).as_deref() {
+    if let Some(body) = inlined::code(db, unit, config) {
         lower = oriole_pipeline::options_for(body, lower);
     }
+    // The body has what is inlined.
+    lower.inlines = false;
     Settings { lower, ..stage::pass_settings(db, config, choices, Group::Bridged) }
 }
 

@@ -13,7 +13,7 @@ use oriole_syntax::UnitKind;
 
 use crate::failure::{Failed, Staged, Static};
 use crate::stage::{copied, handed_on, pass_settings, settings};
-use crate::{calls, configuration, files, functions, images, searched, stage};
+use crate::{configuration, files, functions, images, inlined, searched, stage};
 
 /// The resources of a kernel or function of a compiled module.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -82,7 +82,7 @@ pub fn resources(db: &dyn Db, file: SourceFile, config: Config) -> Vec<Resources
 fn is_emitted<'db>(db: &'db dyn Db, file: SourceFile, config: Config, unit: FunctionUnit<'db>) -> bool {
     unit.kind(db) == UnitKind::Entry
         || configuration::lowering(db, file, config).separate()
-        || calls::is_reached(db, file, unit)
+        || inlined::is_reached(db, file, config, unit)
 }
 
 /// How many headers of textures, of samplers and of surfaces a kernel has.
@@ -122,7 +122,7 @@ pub fn ori_after<'db>(
         _ => None,
     };
     let before = before.map(copied).transpose()?;
-    let body = files::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
+    let body = inlined::code(db, unit, config).ok_or(Failed::Diagnosed)?;
     let settings = Settings {
         lower: configuration::lowering(db, unit.file(db), config),
         ..pass_settings(db, config, searched::choices(db, unit, config), phase.group)
@@ -175,7 +175,7 @@ pub fn followed<'db>(
     config: Config,
     watch: &mut Watch<'_>,
 ) -> Result<String, Failed> {
-    let body = files::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
+    let body = inlined::code(db, unit, config).ok_or(Failed::Diagnosed)?;
     let lower = configuration::lowering(db, unit.file(db), config);
     let raw_settings = Settings { lower, ..settings() };
     let raw = stage::run(db, config, "raw", &raw_settings, |context| oriole_pipeline::raw(body, context))?;
@@ -236,7 +236,7 @@ fn profile_of<'db>(
     function: &Function,
     assignment: Option<&Assignment>,
 ) -> Staged<Profile> {
-    let body = files::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
+    let body = inlined::code(db, unit, config).ok_or(Failed::Diagnosed)?;
     stage::run(db, config, "profile", &settings(), |context| {
         Ok(oriole_pipeline::profile(body, function, assignment, context))
     })
@@ -263,7 +263,7 @@ pub fn explained<'db>(
 /// # Errors
 /// As [`ori_after`].
 pub fn decisions<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Vec<Decision>> {
-    let body = files::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
+    let body = inlined::code(db, unit, config).ok_or(Failed::Diagnosed)?;
     let decisions = Decisions::default();
     let mut function: Option<Function> = None;
     let choices = searched::choices(db, unit, config);

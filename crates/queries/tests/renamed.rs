@@ -178,7 +178,12 @@ const NAMES: &str = "
 
 #[test]
 fn equal_names_are_what_counts() {
-    let options = options(0);
+    let inlining = options(0);
+    let mut options = inlining.clone();
+    options.set("no-inlining", "true").expect("a switch");
+    // The kernel with the function in it, and the routine of the division.
+    let other = NAMES.replace("inner", "slot_").replace("outer", "zzz").replace("one", "two");
+    assert_eq!(counts(NAMES, &other, &inlining), (2, 0));
     let counts = |other: &str| counts(NAMES, other, &options);
     // The kernel, the function, the routine of the division.
     assert_eq!(counts(&format!("{NAMES}//")), (3, 0));

@@ -142,7 +142,7 @@ impl<'a> Lower<'a> {
 
     /// Begins a statement: instructions emitted from here on get this guard.
     pub fn begin_statement(&mut self, guard: Option<(RegisterId, bool)>) {
-        self.b.set_origin(Origin(self.ordinal));
+        self.b.set_origin(Origin(self.place()));
         self.guard = guard.map(|(register, negated)| Guard { value: self.register(register)[0], negated });
         self.mark = (self.b.block(), self.length());
     }
@@ -238,6 +238,12 @@ impl<'a> Lower<'a> {
         self.named[value] = true;
     }
 
+    /// The ordinal of the current instruction in the text, for an inlined one that of its call.
+    pub fn place(&self) -> u32 {
+        let merged = self.body.merged.as_deref();
+        merged.and_then(|merged| merged.origins.get(self.ordinal as usize).copied()).unwrap_or(self.ordinal)
+    }
+
     /// The components of a PTX register.
     pub fn register(&mut self, id: RegisterId) -> Words {
         if let Some(words) = self.registers.get(id) {
@@ -249,8 +255,12 @@ impl<'a> Lower<'a> {
             _ => (File::R, ty.bits().div_ceil(32).max(1)),
         };
         let mut words = Words::new();
+        // The text knows no registers of inlined functions.
+        let merged = self.body.merged.as_deref();
+        let named = merged.is_none_or(|merged| raw_index(id) < merged.registers);
         for component in 0..count {
-            let value = self.b.function_mut().new_value(file, Some((raw_index(id), component as u8)));
+            let source = named.then(|| (raw_index(id), component as u8));
+            let value = self.b.function_mut().new_value(file, source);
             self.name(value);
             words.push(value);
         }
@@ -397,7 +407,7 @@ impl<'a> Lower<'a> {
 
     /// An error for an unsupported construct.
     pub fn unsupported(&self, message: impl Into<String>) -> LowerError {
-        LowerError::new(Code::NotSupported, Some(self.ordinal), message)
+        LowerError::new(Code::NotSupported, Some(self.place()), message)
     }
 }
 

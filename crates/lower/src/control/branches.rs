@@ -38,7 +38,7 @@ pub(crate) fn brx(cx: &mut Lower<'_>, i: &Instruction) -> Lowered {
     };
     if labels.len() > MOST_TARGETS {
         let message = format!("{} targets of one indirect branch, {MOST_TARGETS} at most", labels.len());
-        return Err(LowerError::new(Code::TooLarge, Some(cx.ordinal), message));
+        return Err(LowerError::new(Code::TooLarge, Some(cx.place()), message));
     }
     let behind = cx.begin_region();
     let index = cx.word(cx.operand(i, 0)?, Type::U32)?;

@@ -139,7 +139,7 @@ pub(crate) fn function_address(cx: &mut Lower<'_>, function: FunctionId) -> Resu
     let named = &cx.body.functions[function];
     if named.external && !cx.separate && cx.options.linking == Linking::Extensible {
         let message = format!("the address of `{}`, which another file defines, is not known", named.name);
-        return Err(LowerError::new(Code::OpenAddress, Some(cx.ordinal), message));
+        return Err(LowerError::new(Code::OpenAddress, Some(cx.place()), message));
     }
     if named.external && !cx.separate {
         return Err(cx.unsupported(format!("the address of the external function `{}`", named.name)));

@@ -14,7 +14,7 @@ const MOST_WORDS: usize = 5;
 /// One bit for each word of a form's vocabulary.
 type Mask = [u64; MOST_WORDS];
 
-/// What the constraints of a form follow from.
+/// The parts of a form that its constraints follow from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Says {
     /// The tokens that the form always has.
