@@ -32,10 +32,12 @@ def machine(text):
 
 
 def machines_of(seeds):
-    """What a batch runs on: every level, and few registers and late results at levels that differ from batch to batch."""
+    """What a batch runs on: every level, and few registers and late results at levels that differ from batch to batch. Calls follow the
+    calling convention at level 0, and in every second batch in few registers."""
     number = seeds[0]
     few = FEW[number // 7 % len(FEW)]
-    return list(MACHINES) + [f'-O{3 if number % 3 else 2} --maxrregcount {few}', f'-O{3 if number % 2 else 2} --late']
+    calls = ' --debug-switch no-inlining' if number // 40 % 2 else ''
+    return list(MACHINES) + [f'-O{3 if number % 3 else 2} --maxrregcount {few}{calls}', f'-O{3 if number % 2 else 2} --late']
 
 
 def answers(oriole, launches, names, options, seconds=None):

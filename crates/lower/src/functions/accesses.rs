@@ -50,6 +50,13 @@ pub(super) struct Accesses {
     pub read: Touched,
 }
 
+impl Accesses {
+    /// True if all of them are to words that are known: no call takes or gives the variable, and its address is not taken.
+    pub fn are_known(&self) -> bool {
+        !self.written.all && !self.read.all
+    }
+}
+
 /// The accesses to all variables that are named as memory or passed to calls.
 pub(super) fn accesses(body: &Body) -> BTreeMap<VariableId, Accesses> {
     let mut found: BTreeMap<VariableId, Accesses> = BTreeMap::new();

@@ -1,13 +1,12 @@
 //! Calls: direct, indirect and of functions that the driver provides, by the calling convention.
 
-use super::accesses::{Accesses, accesses};
 use super::convention::{Convention, Home, convention};
-use super::places::{self, travels_in_own_words};
+use super::places::{self, accesses_of, travels_in_own_words};
 use super::{frame, registers};
 use crate::LowerError;
 use crate::context::{Lower, Lowered};
 use crate::source::Words;
-use oriole_hir::{Instruction, Operand, Parameter, Signature, Statement, VariableId};
+use oriole_hir::{Instruction, Operand, Parameter, Signature, Statement};
 use oriole_options::Linking;
 use oriole_ori::{
     CallShape, ConstBase, Destination, File, IndexedConst, LocalVariable, Pseudo, Source, SourceKind,
@@ -337,13 +336,6 @@ fn argument_words(
         words.push((word, value));
     }
     Ok(words)
-}
-
-/// Accesses of the function to the words of a variable.
-fn accesses_of(cx: &mut Lower<'_>, variable: VariableId) -> Accesses {
-    let body = cx.body;
-    let all = cx.places.accesses.get_or_insert_with(|| accesses(body));
-    all.get(&variable).cloned().unwrap_or_default()
 }
 
 /// Takes a result out of the block.

@@ -1,5 +1,6 @@
 //! Where each `.param` variable is: in words of its own, in the registers that declare it, or in memory.
 
+use super::accesses::{Accesses, accesses};
 use super::convention::COUNT;
 use super::frame;
 use super::state::ParameterMemory;
@@ -9,6 +10,16 @@ use oriole_hir::{Parameter, RegisterId, VariableId, VariableKind};
 use oriole_ori::Value;
 use oriole_ptx::{Space, Type};
 use smallvec::SmallVec;
+
+/// The most bytes of a variable that is in words of its own because no call takes or gives it.
+const MOST_IN_WORDS: u64 = 1024;
+
+/// Accesses of the function to the words of a variable.
+pub(super) fn accesses_of(cx: &mut Lower<'_>, variable: VariableId) -> Accesses {
+    let body = cx.body;
+    let all = cx.places.accesses.get_or_insert_with(|| accesses(body));
+    all.get(&variable).cloned().unwrap_or_default()
+}
 
 /// The variable of a parameter, or of a result, of this function.
 pub(super) fn parameter_variable(cx: &Lower<'_>, kind: VariableKind) -> Option<VariableId> {
@@ -78,7 +89,11 @@ pub(crate) fn parameter_memory(cx: &mut Lower<'_>, variable: VariableId) -> Opti
         return Some(memory);
     }
     let declared = &cx.body.variables[variable];
-    if declared.kind != VariableKind::Body || declared.size <= 4 * u64::from(COUNT) {
+    let (kind, size) = (declared.kind, declared.size);
+    if kind != VariableKind::Body || size <= 4 * u64::from(COUNT) {
+        return None;
+    }
+    if size <= MOST_IN_WORDS && accesses_of(cx, variable).are_known() {
         return None;
     }
     let memory = ParameterMemory::Frame(frame::frame_symbol(cx, variable));
