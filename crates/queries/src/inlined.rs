@@ -37,7 +37,7 @@ pub fn inlined<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Option<Arc<Body
     let file = unit.file(db);
     let callee = |name: &str| {
         let callee = files::function_unit(db, file, name)?;
-        if callee.kind(db) != UnitKind::Function || is_recursive(db, callee) {
+        if callee.kind(db) != UnitKind::Function || !is_inlinable(db, callee) {
             return None;
         }
         let own = files::body(db, callee).as_deref()?;
@@ -47,23 +47,28 @@ pub fn inlined<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Option<Arc<Body
     oriole_hir::inline(body, callee).map(Arc::new)
 }
 
-/// Whether a function reaches itself by calls that name the callee. It reads nothing of units that the function does not reach.
+/// The most functions that an inlined function reaches: a chain of calls is followed no further, so that neither the stack nor
+/// the time of a compile depends on its length.
+const MOST_REACHED: usize = 64;
+
+/// Whether a function may be inlined: by calls that name the callee it reaches a few others, and not itself. Nothing is read of
+/// functions that it does not reach.
 #[query(returns(copy))]
-pub fn is_recursive<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> bool {
+pub fn is_inlinable<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> bool {
     let mut open = vec![unit];
     let mut known = BTreeSet::new();
     while let Some(next) = open.pop() {
         for callee in called(db, next).iter().filter_map(|name| files::function_unit(db, unit.file(db), name))
         {
-            if callee == unit {
-                return true;
+            if callee == unit || known.len() == MOST_REACHED {
+                return false;
             }
             if callee.kind(db) == UnitKind::Function && known.insert(callee.name(db).clone()) {
                 open.push(callee);
             }
         }
     }
-    false
+    true
 }
 
 /// The functions that a function calls by name.

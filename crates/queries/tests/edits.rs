@@ -580,3 +580,35 @@ fn inputs_of_units_are_used_again() {
     let first = inputs();
     assert_eq!([inputs(), inputs()], [first; 2]);
 }
+
+/// A chain of calls of any length is compiled in a stack of the usual size; only its last functions are inlined.
+#[test]
+fn long_chains_of_calls_are_inlined_in_part() {
+    const LENGTH: usize = 3_000;
+    let mut text = String::from(".version 8.0\n.target sm_90\n.address_size 64\n");
+    for number in (0..LENGTH).rev() {
+        let call = match number + 1 {
+            LENGTH => String::new(),
+            next => format!("st.param.b32 [x], %r2; call (y), f{next}, (x); ld.param.b32 %r2, [y];"),
+        };
+        text.push_str(&format!(
+            ".func (.param .b32 r) f{number}(.param .b32 a) {{ .reg .b32 %r<3>; .param .b32 x; .param .b32 y;\n\
+             ld.param.b32 %r1, [a]; add.u32 %r2, %r1, {number}; {call} st.param.b32 [r], %r2; ret; }}\n"
+        ));
+    }
+    text.push_str(
+        ".visible .entry k(.param .u64 out) { .reg .b32 %r1; .reg .b64 %d; .param .b32 x; .param .b32 y;\n\
+         ld.param.u64 %d, [out]; st.param.b32 [x], 1; call (y), f0, (x); ld.param.b32 %r1, [y];\n\
+         st.global.u32 [%d], %r1; ret; }\n",
+    );
+    let db = Database::default();
+    let file = SourceFile::open(&db, &text);
+    let config = Config::create(&db, oriole_chip::Chip::SM_90, &Options::default());
+    let index = oriole_queries::files::index(&db, file);
+    let inlined = |name: &str| {
+        let unit = index.definition(name).expect("a function");
+        oriole_queries::inlined::inlined(&db, unit).is_some()
+    };
+    assert!(!inlined("k") && !inlined("f0") && inlined(&format!("f{}", LENGTH - 2)));
+    assert!(oriole_queries::compile(&db, file, config, 1).cubin.is_some());
+}
