@@ -66,7 +66,7 @@ pub fn handles_of_one_lane(function: &Function, graph: &FlowGraph) -> Vec<BlockI
     let uniform = |value: &Value| function.file(*value) == File::UR;
     let reads = |instruction: &Instruction, read: &mut dyn FnMut(Value)| {
         if takes_handle(instruction) {
-            instruction.for_each_use(|value| read(value));
+            instruction.for_each_use(read);
         }
     };
     let mut any = false;
