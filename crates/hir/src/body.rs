@@ -3,8 +3,6 @@
 use la_arena::{Arena, ArenaMap, Idx};
 use oriole_ptx::{Space, Type};
 
-use crate::inlining::Merged;
-
 /// Register: index into [`Body::registers`].
 pub type RegisterId = Idx<Register>;
 /// Label: index into [`Body::labels`].
@@ -52,6 +50,15 @@ pub struct Body {
     pub changes_registers: bool,
     /// The origins of inlined instructions; `None` if no call is inlined.
     pub merged: Option<Box<Merged>>,
+}
+
+/// How the instructions of a body with inlined calls relate to those of its text.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Merged {
+    /// For each instruction the ordinal of the one in the text: itself, or the call that it was inlined for.
+    pub origins: Vec<u32>,
+    /// How many registers the text names; those of inlined functions follow.
+    pub registers: u32,
 }
 
 /// A register.

@@ -11,8 +11,8 @@ use smallvec::SmallVec;
 
 use crate::body::{from_raw_index, raw_index};
 use crate::{
-    Address, AddressBase, Body, FunctionId, Instruction, LabelId, Operand, Parameter, Statement, Table,
-    VariableId, VariableKind,
+    Address, AddressBase, Body, FunctionId, Instruction, LabelId, Merged, Operand, Parameter, Statement,
+    Table, VariableId, VariableKind,
 };
 
 /// A function of at most this many instructions is inlined wherever it is called: passing its arguments takes as many.
@@ -29,15 +29,6 @@ const MOST_ADDED: usize = 4_000;
 
 /// The most bytes of local memory of a function: each inlined call has its own.
 const MOST_LOCAL: u64 = 512;
-
-/// How the instructions of a body with inlined calls relate to those of its text.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Merged {
-    /// For each instruction the ordinal of the one in the text: itself, or the call that it was inlined for.
-    pub origins: Vec<u32>,
-    /// How many registers the text names; those of inlined functions follow.
-    pub registers: u32,
-}
 
 /// The body with calls inlined; `None` if it has none that should be. `callee` gives the body of a function with calls
 /// already inlined, if it may be inlined at all: it is in this module, and does not call itself.

@@ -57,7 +57,7 @@ pub use descriptor::{Descriptor, DescriptorFormat, ProductKind};
 pub use function::{resolve, resolve_function};
 pub use header::{Header, NOUNROLL, read_header, stand_in, versions};
 pub use initializer::{InitialValue, Relocation};
-pub use inlining::{Merged, inline};
+pub use inlining::inline;
 pub use known_bits::KnownBits;
 pub use linkage::Linkage;
 pub use module::resolve_module;

@@ -4,7 +4,7 @@
 //!
 //! [`OpInfo`]: ../../../../crates/sass/src/info/columns.rs
 
-use super::rust::identifier;
+use super::parts::identifier;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;

@@ -5,9 +5,18 @@
 //! A constant is named after its value: a form that is added changes the names of no others. No form and no chip may enter.
 
 use super::forms::{Choices, Form, SetRow, Slot, Token, What};
-use super::rust::identifier;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+
+/// A name as a Rust identifier.
+pub fn identifier(name: &str) -> String {
+    let mut out: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+    if out.starts_with(|c: char| c.is_ascii_digit()) {
+        out.insert(0, '_');
+    }
+    out
+}
 
 /// The constants of all tables.
 #[derive(Default)]

@@ -2,19 +2,9 @@
 //! of each chip. The constants that tables have in common are in `parts`.
 
 use super::forms::{Choices, Form, Tables};
-use super::parts::Parts;
+use super::parts::{Parts, identifier};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-
-/// A name as a Rust identifier.
-pub fn identifier(name: &str) -> String {
-    let mut out: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
-    if out.starts_with(|c: char| c.is_ascii_digit()) {
-        out.insert(0, '_');
-    }
-    out
-}
 
 /// The name and the documentation of an enumeration of names.
 pub struct NameKind {
