@@ -202,3 +202,109 @@ b2:
     assert!(!head("NE.U32 r2, 0x5, PT"));
     assert!(!head("GT.U32 r3, 0x0, PT"));
 }
+
+/// A loop that adds a pair to eight bytes of shared memory, and a reader of what was there. `added` is the instruction that adds.
+fn spin_loop(added: &str) -> String {
+    format!(
+        "kernel
+b0: -> b1
+  {{r0 r1}} = LDC.64 c[0][0x210] ; 0
+  r2 = LDC c[0][0x218] ; 0
+  r3 = S2R %(SR_TID.X) ; 0
+  r4 = IMAD r3, 0x8, RZ ; 0
+  r11 = MOV 0x1 ; 1
+b1: -> b3 b2
+  {{r5 r6}} = LDS.64 [0x8] mem(shared r ordered) ; 1
+  {added} ; 1
+  {{r9 r10}} = ATOMS.64.CAST.SPIN [0x8], {{r5 r6}}, {{r7 r8}} mem(shared rw ordered) ; 1
+  r12 = Copy RZ ; 1
+  p13 = SetPredicate64.EQ.U64 {{r9 r10}}, {{r11 r12}} ; 1
+  @!p13 BRA b3 ; 1
+b2:
+  STG.64.E [r4], {{r5 r6}} mem(global w) ; 2
+  EXIT ; 3
+b3: -> b1
+"
+    )
+}
+
+fn in_loop(text: &str) -> String {
+    let mut function = parse::parse(text).expect("Ori");
+    verify(&function, Form::Ssa).expect("in SSA");
+    uniform_atomics::run(&mut function, "sm_90".parse().expect("a chip"));
+    verify(&function, Form::Ssa).expect("still in SSA");
+    function.to_string()
+}
+
+#[test]
+fn the_leader_swaps_for_all() {
+    expect![[r#"
+        kernel params=0 barriers=0
+        b0: -> b1
+          {r0 r1} = LDC.64 c[0][0x210] ; 0
+          r2 = LDC c[0][0x218] ; 0
+          r3 = S2R %(SR_TID.X) ; 0
+          r4 = IMAD r3, 0x8, RZ ; 0
+          r11 = MOV 0x1 ; 1
+          r14, PT = VOTE.ANY PT ; 1
+          r15 = FLO.U32 r14 ; 1
+          r16 = S2R %(SR_LANEID) ; 1
+          p17, PT = ISETP.AND.EQ.U32 r16, r15, PT ; 1
+          r18 = POPC r14 ; 1
+          {r21 r22} = IMAD.U32.WIDE r18, r0, RZ ; 1
+          r19 = Copy r21 ; 1
+          r20 = IMAD r18, r1, r22 ; 1
+          r23 = MOV 0x1 ; 1
+          r24 = MOV 0x0 ; 1
+        b1: -> b3 b2
+          {r5 r6} = LDS.64 [0x8] mem(shared r ordered) ; 1
+          {r7 r8} = Add64 {r5 r6}, {r19 r20} ; 1
+          @p17 {r9 r10} = ATOMS.64.CAST.SPIN [0x8], {r5 r6}, {r7 r8} tied(r23 r24) mem(shared rw ordered) ; 1
+          r12 = Copy RZ ; 1
+          p13 = SetPredicate64.EQ.U64 {r9 r10}, {r11 r12} ; 1
+          @!p13 BRA b3 ; 1
+        b2:
+          PT, r25 = SHFL.IDX r5, r15, #31 ; 1
+          PT, r26 = SHFL.IDX r6, r15, #31 ; 1
+          r27 = S2R %(SR_LTMASK) ; 1
+          r28 = LOP3.LUT r27, r14, RZ, #192, !PT ; 1
+          r29 = POPC r28 ; 1
+          {r32 r33} = IMAD.U32.WIDE r29, r0, {r25 r26} ; 1
+          r30 = Copy r32 ; 1
+          r31 = IMAD r29, r1, r33 ; 1
+          STG.64.E [r4], {r30 r31} mem(global w) ; 2
+          EXIT ; 3
+        b3: -> b1
+    "#]]
+    .assert_eq(&in_loop(&spin_loop("{r7 r8} = Add64 {r5 r6}, {r0 r1}")));
+    let product = in_loop(&spin_loop("{r7 r8} = IMAD.U32.WIDE r2, 0x3, {r5 r6}"));
+    let lines: String = product
+        .lines()
+        .filter(|line| line.contains("WIDE") || line.contains("Add64"))
+        .map(|line| format!("{}\n", line.trim()))
+        .collect();
+    expect![[r#"
+        {r18 r19} = IMAD.U32.WIDE r2, 0x3, RZ ; 1
+        {r23 r24} = IMAD.U32.WIDE r20, r18, RZ ; 1
+        {r7 r8} = Add64 {r5 r6}, {r21 r22} ; 1
+        {r34 r35} = IMAD.U32.WIDE r31, r18, {r27 r28} ; 1
+    "#]]
+    .assert_eq(&lines);
+}
+
+#[test]
+fn loops_whose_lanes_differ_are_left() {
+    for added in [
+        // What is added, and the place.
+        spin_loop("{r7 r8} = IMAD.U32.WIDE r3, 0x3, {r5 r6}"),
+        spin_loop("{r7 r8} = Add64 {r5 r6}, {r0 r1}").replace("[0x8]", "[r4+0x8]"),
+        // Not an addition to what was there.
+        spin_loop("{r7 r8} = Add64 {r0 r1}, {r0 r1}"),
+        spin_loop("{r7 r8} = IMAD.U32.WIDE r2, 0x3, {r0 r1}"),
+        // It loads from another place than it stores to.
+        spin_loop("{r7 r8} = Add64 {r5 r6}, {r0 r1}").replace("LDS.64 [0x8]", "LDS.64 [0x10]"),
+    ] {
+        let after = in_loop(&added);
+        assert!(!after.contains("VOTE"), "{after}");
+    }
+}

@@ -113,7 +113,7 @@ impl Known<'_> {
     }
 
     /// True if all lanes have the same word.
-    fn is_same(&self, source: &Source) -> bool {
+    pub(super) fn is_same(&self, source: &Source) -> bool {
         let mut same = true;
         source.for_each_value(|value| same &= self.divergence.is_uniform(value));
         same

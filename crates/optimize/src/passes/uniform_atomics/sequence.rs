@@ -4,8 +4,8 @@ use super::known::Plan;
 use super::update::{Update, Way, emit};
 use super::votes::{Vote, Votes};
 use oriole_ori::{
-    Block, Builder, Destination, File, Function, Guard, Instruction, Pseudo, Source, SourceKind, Value,
-    Values,
+    Block, Builder, Destination, File, Function, Guard, Instruction, Origin, Pseudo, Source, SourceKind,
+    Value, Values,
 };
 use oriole_sass::{Mod, Op, Symbol};
 
@@ -23,20 +23,75 @@ pub(super) fn sequence(
     plan: &Plan,
     votes: &mut Votes,
 ) -> Vec<Instruction> {
+    let write = |b: &mut Builder<'_>| {
+        let mut writer = Writer { old, update: &plan.update, value: value_of(b, old, &plan.update) };
+        let vote = votes.of(b, old.guard);
+        match plan.way {
+            Way::Count => writer.count(b, vote),
+            Way::Once => writer.lead(b, vote),
+            Way::Parity => writer.parity(b, vote),
+            Way::Reduce(op) => writer.reduce(b, vote, op),
+            Way::Butterfly => writer.butterfly(b, vote),
+            Way::Scan => writer.scan(b, vote),
+        }
+    };
+    scratch(function, old.origin, write).1
+}
+
+/// The instructions that a builder appends, which are in no block yet.
+pub(super) fn scratch<T>(
+    function: &mut Function,
+    origin: Origin,
+    write: impl FnOnce(&mut Builder<'_>) -> T,
+) -> (T, Vec<Instruction>) {
     // The builder appends to a block, which is gone afterwards.
     let scratch = function.blocks.push_and_get_key(Block::default());
-    let mut b = Builder::new(function, scratch, old.origin);
-    let mut writer = Writer { old, update: &plan.update, value: value_of(&mut b, old, &plan.update) };
-    let vote = votes.of(&mut b, old.guard);
-    match plan.way {
-        Way::Count => writer.count(&mut b, vote),
-        Way::Once => writer.lead(&mut b, vote),
-        Way::Parity => writer.parity(&mut b, vote),
-        Way::Reduce(op) => writer.reduce(&mut b, vote, op),
-        Way::Butterfly => writer.butterfly(&mut b, vote),
-        Way::Scan => writer.scan(&mut b, vote),
+    let written = write(&mut Builder::new(function, scratch, origin));
+    (written, function.blocks.pop().map(|block| block.instructions).unwrap_or_default())
+}
+
+/// What lanes add that all add the same.
+pub(super) struct Ranks<'a> {
+    pub(super) value: &'a [Value],
+}
+
+impl Ranks<'_> {
+    /// The value, times a count, plus an addend.
+    pub(super) fn times(&self, b: &mut Builder<'_>, count: Value, addend: &[Value]) -> Values {
+        let product: Values = self.value.iter().map(|_| b.r()).collect();
+        let low = |at: usize| addend.get(at).map_or_else(Source::rz, |&word| Source::value(word));
+        match *product {
+            [d] => b.imad(d, count, self.value[0], low(0)),
+            [d, high] => {
+                let addend =
+                    if addend.is_empty() { Source::rz() } else { Source::values(addend.iter().copied()) };
+                let [wide, upper] = b.pair();
+                b.imad_wide([wide, upper], true, count, self.value[0], addend);
+                b.mov(d, wide);
+                b.imad(high, count, self.value[1], upper);
+            }
+            _ => {}
+        }
+        product
     }
-    function.blocks.pop().map(|block| block.instructions).unwrap_or_default()
+
+    /// The value, times the count of lanes that take part.
+    pub(super) fn total(&self, b: &mut Builder<'_>, vote: Vote) -> Values {
+        let lanes = b.r();
+        b.op(Op::POPC).to(lanes).from(vote.mask).emit();
+        self.times(b, lanes, &[])
+    }
+
+    /// The old value of a lane, from that of the leader: those before it have added theirs.
+    pub(super) fn own(&self, b: &mut Builder<'_>, vote: Vote, first: &[Value]) -> Values {
+        let base: Values =
+            first.iter().map(|&word| shuffle(b, Mod::IDX, word, vote.top.into(), LAST, None)).collect();
+        let [below, before, rank] = [b.r(), b.r(), b.r()];
+        b.s2r(below, Symbol::SR_LTMASK);
+        b.and(before, below, vote.mask);
+        b.op(Op::POPC).to(rank).from(before).emit();
+        self.times(b, rank, &base)
+    }
 }
 
 /// The operand in registers.
@@ -89,41 +144,14 @@ impl Writer<'_> {
         self.update(b, self.value.clone(), vote.leads);
     }
 
-    /// The value, times a count, plus an addend.
-    fn times(&self, b: &mut Builder<'_>, count: Value, addend: &[Value]) -> Values {
-        let product: Values = (0..self.update.words).map(|_| b.r()).collect();
-        let low = |at: usize| addend.get(at).map_or_else(Source::rz, |&word| Source::value(word));
-        match *product {
-            [d] => b.imad(d, count, self.value[0], low(0)),
-            [d, high] => {
-                let addend =
-                    if addend.is_empty() { Source::rz() } else { Source::values(addend.iter().copied()) };
-                let [wide, upper] = b.pair();
-                b.imad_wide([wide, upper], true, count, self.value[0], addend);
-                b.mov(d, wide);
-                b.imad(high, count, self.value[1], upper);
-            }
-            _ => {}
-        }
-        product
-    }
-
     fn count(&mut self, b: &mut Builder<'_>, vote: Vote) {
-        let lanes = b.r();
-        b.op(Op::POPC).to(lanes).from(vote.mask).emit();
-        let total = self.times(b, lanes, &[]);
+        let ranks = Ranks { value: &self.value };
+        let total = ranks.total(b, vote);
         let first = self.update(b, total, vote.leads);
-        if first.is_empty() {
-            return;
+        if !first.is_empty() {
+            let own = ranks.own(b, vote, &first);
+            self.results(b, &own);
         }
-        let base: Values =
-            first.iter().map(|&word| shuffle(b, Mod::IDX, word, vote.top.into(), LAST, None)).collect();
-        let [below, before, rank] = [b.r(), b.r(), b.r()];
-        b.s2r(below, Symbol::SR_LTMASK);
-        b.and(before, below, vote.mask);
-        b.op(Op::POPC).to(rank).from(before).emit();
-        let own = self.times(b, rank, &base);
-        self.results(b, &own);
     }
 
     fn parity(&mut self, b: &mut Builder<'_>, vote: Vote) {
