@@ -2267,3 +2267,101 @@ b0:
         "#]],
     );
 }
+
+#[test]
+fn texels_that_are_never_read_leave_the_mask() {
+    let check_dead = |text: &str, expected: Expect| {
+        check(
+            |function| {
+                live_dead::run(function);
+            },
+            text,
+            expected,
+        );
+    };
+    check_dead(
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  PT, {r1 r2}, {r3 r4} = TEX.B.LL {r0 r0}, {r0 r0}, %(2D) ; 1
+  PT, {r5 r6}, {r7 r8} = TEX.B.LL {r0 r0}, {r0 r0}, %(2D) ; 2
+  PT, RZ, {r9 r10} = TLD.B.LZ {r0 r0}, r0, %(2D), #10 ; 3
+  p11, r12, {r13 r14} = TLD4.B_2.R {r0 r0}, r0, %(2D), #7 ; 4
+  PT, {r15 r16}, {r17 r18} = TEX.B.LL {r0 r0}, {r0 r0}, %(2D) ; 5
+  p19, {r20 r21}, {r22 r23} = TEX.B.LL {r0 r0}, {r0 r0}, %(2D) ; 6
+  STG.E [0x0], r4 mem(global w) ; 7
+  STG.E [0x0], r2 mem(global w) ; 8
+  STG.E [0x0], r7 mem(global w) ; 9
+  STG.E [0x0], r5 mem(global w) ; 10
+  STG.E [0x0], r6 mem(global w) ; 11
+  STG.E [0x0], r10 mem(global w) ; 12
+  STG.E [0x0], r12 mem(global w) ; 13
+  @p19 STG.E [0x0], r13 mem(global w) ; 14
+  EXIT ; 15
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              PT, RZ, {r4 r2} = TEX.B.LL {r0 r0}, {r0 r0}, %(2D), #10 ; 1
+              PT, r6, {r7 r5} = TEX.B.LL {r0 r0}, {r0 r0}, %(2D), #13 ; 2
+              PT, RZ, r10 = TLD.B.LZ {r0 r0}, r0, %(2D), #8 ; 3
+              PT, RZ, {r13 r12} = TLD4.B_2.R {r0 r0}, r0, %(2D), #5 ; 4
+              p19, {r20 r21}, {r22 r23} = TEX.B.LL {r0 r0}, {r0 r0}, %(2D) ; 6
+              STG.E [0x0], r4 mem(global w) ; 7
+              STG.E [0x0], r2 mem(global w) ; 8
+              STG.E [0x0], r7 mem(global w) ; 9
+              STG.E [0x0], r5 mem(global w) ; 10
+              STG.E [0x0], r6 mem(global w) ; 11
+              STG.E [0x0], r10 mem(global w) ; 12
+              STG.E [0x0], r12 mem(global w) ; 13
+              @p19 STG.E [0x0], r13 mem(global w) ; 14
+              EXIT ; 15
+        "#]],
+    );
+}
+
+#[test]
+fn equal_texture_fetches_are_one_until_something_may_write_textures() {
+    check(
+        |function| {
+            let _ = gvn_cse::run(function);
+        },
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  PT, {r1 r2}, {r3 r4} = TLD.B.LZ r0, r0, %(1D) ; 1
+  STG.E [0x0], r4 mem(global w) ; 2
+  PT, {r5 r6}, {r7 r8} = TLD.B.LZ r0, r0, %(1D) ; 3
+  STG.E [0x0], r7 mem(global w) ; 4
+  PT, {r9 r10}, {r11 r12} = TLD.B.LZ r4, r0, %(1D) ; 5
+  STG.E [0x0], r9 mem(global w) ; 6
+  SUST.BA.D.1D [r0], r0, r0 mem(global w) ; 7
+  PT, {r13 r14}, {r15 r16} = TLD.B.LZ r0, r0, %(1D) ; 8
+  STG.E [0x0], r13 mem(global w) ; 9
+  BAR.SYNC #0 ; 10
+  PT, {r17 r18}, {r19 r20} = TLD.B.LZ r0, r0, %(1D) ; 11
+  STG.E [0x0], r20 mem(global w) ; 12
+  EXIT ; 13
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              PT, {r1 r2}, {r3 r4} = TLD.B.LZ r0, r0, %(1D) ; 1
+              STG.E [0x0], r4 mem(global w) ; 2
+              STG.E [0x0], r3 mem(global w) ; 4
+              PT, {r9 r10}, {r11 r12} = TLD.B.LZ r4, r0, %(1D) ; 5
+              STG.E [0x0], r9 mem(global w) ; 6
+              SUST.1D.BA.D [r0], r0, r0 mem(global w) ; 7
+              PT, {r13 r14}, {r15 r16} = TLD.B.LZ r0, r0, %(1D) ; 8
+              STG.E [0x0], r13 mem(global w) ; 9
+              BAR.SYNC #0 ; 10
+              PT, {r17 r18}, {r19 r20} = TLD.B.LZ r0, r0, %(1D) ; 11
+              STG.E [0x0], r20 mem(global w) ; 12
+              EXIT ; 13
+        "#]],
+    );
+}

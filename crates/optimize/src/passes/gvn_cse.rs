@@ -3,9 +3,9 @@
 //!
 //! Walking the dominator tree with a scoped table, operands are replaced before an instruction is looked up, so one
 //! walk finds all equal computations of equal values. Pure instructions are numbered across blocks; ordinary loads
-//! only within a block, as long as nothing there may write memory or wait for other threads.
+//! and texture fetches only within a block, as long as nothing there may write what they read or wait for other threads.
 
-use crate::analyses::memory_order::{disturbs_memory, is_plain_load};
+use crate::analyses::memory_order::{disturbs_memory, disturbs_textures, is_plain_fetch, is_plain_load};
 use crate::passes::{dead_stores, invariant_loads, memory_values};
 use crate::rewriting::product_halves;
 use oriole_options::Optimization;
@@ -165,22 +165,31 @@ impl Numbering<'_> {
 
     fn block(&mut self, function: &mut Function, id: BlockId) {
         self.phis(function, id);
-        // Available loads of this block, by hash; loads of kernel-constant memory are available to its end.
+        // Available loads of this block, by hash; loads of kernel-constant memory are available to its end, and texture
+        // fetches past ordinary stores.
         type Loads = FxHashMap<u64, SmallVec<[u32; 1]>>;
-        let (mut constants, mut loads) = (Loads::default(), Loads::default());
+        let (mut constants, mut loads, mut fetches) = (Loads::default(), Loads::default(), Loads::default());
         for index in 0..function.block(id).instructions.len() {
             self.lead_instruction(&mut function.block_mut(id).instructions[index]);
             let instructions = &function.block(id).instructions;
             let instruction = &instructions[index];
             if disturbs_memory(instruction) {
                 loads.clear();
+                if disturbs_textures(instruction) {
+                    fetches.clear();
+                }
             }
-            let is_load = is_plain_load(instruction);
+            let is_fetch = is_plain_fetch(instruction);
+            let is_load = is_fetch || is_plain_load(instruction);
             if !is_load && !is_numbered(instruction) {
                 continue;
             }
             let hash = hash_of(instruction);
-            let loads = if instruction.mods.has(Mod::CONSTANT) { &mut constants } else { &mut loads };
+            let loads = match () {
+                () if is_fetch => &mut fetches,
+                () if instruction.mods.has(Mod::CONSTANT) => &mut constants,
+                () => &mut loads,
+            };
             let known = if is_load {
                 let met = loads.get(&hash).into_iter().flatten();
                 let mut met = met.map(|&load| &instructions[load as usize]);

@@ -2,10 +2,15 @@
 //!
 //! Instructions with effects are kept, and transitively the definitions of their operands; all others are removed,
 //! phis included. Works in SSA and outside it (there a register that is read anywhere keeps all its definitions). A
-//! predicate result that is never read becomes `PT`.
+//! predicate result that is never read becomes `PT`. Texels that are never read leave the mask of their fetch: the others
+//! are then written to fewer registers.
 
 use oriole_options::Optimization;
-use oriole_ori::{BlockId, Destination, File, Function, Instruction, Outcome, Pass, Value, effects};
+use oriole_ori::{
+    BlockId, Destination, File, Function, Instruction, Opcode, Outcome, Pass, Source, SourceKind, Value,
+    effects,
+};
+use oriole_sass::Op;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// No entry in a list of definitions.
@@ -27,6 +32,11 @@ const PHI: u32 = 1 << 31;
 const KEPT: u8 = 1;
 /// Flag of an instruction: it may write a predicate.
 const PREDICATE: u8 = 2;
+/// Flag of an instruction: it fetches texels.
+const TEXELS: u8 = 4;
+
+/// Texels that a fetch writes without a mask.
+const ALL_TEXELS: usize = 4;
 
 /// Kinds of removed code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,8 +123,10 @@ impl Marks {
                     predicate |= matches!(destination.file, File::P | File::UP);
                     keep |= destination.values.iter().any(|&value| self.needed[value]);
                 }
-                self.found[self.starts[id] + index] =
-                    if keep { KEPT } else { 0 } | if predicate { PREDICATE } else { 0 };
+                let texels = fetches_texels(instruction);
+                self.found[self.starts[id] + index] = if keep { KEPT } else { 0 }
+                    | if predicate { PREDICATE } else { 0 }
+                    | if texels { TEXELS } else { 0 };
                 if keep {
                     instruction.for_each_use(|value| self.need(value));
                 } else {
@@ -165,8 +177,11 @@ impl Marks {
             }
             let found = &self.found[start..start + block.instructions.len()];
             for (instruction, known) in block.instructions.iter_mut().zip(found) {
-                if *known == KEPT | PREDICATE {
+                if *known & (KEPT | PREDICATE) == KEPT | PREDICATE {
                     results |= drop_predicates(instruction, &self.needed);
+                }
+                if *known & (KEPT | TEXELS) == KEPT | TEXELS {
+                    results |= drop_texels(instruction, &self.needed);
                 }
             }
             if found.iter().any(|known| known & KEPT == 0) {
@@ -197,7 +212,7 @@ impl Marks {
 
 /// Drops predicate results that are never read, with the old values tied to them.
 fn drop_predicates(instruction: &mut Instruction, needed: &TiSlice<Value, bool>) -> bool {
-    if instruction.call.is_some() || matches!(instruction.opcode, oriole_ori::Opcode::Pseudo(_)) {
+    if instruction.call.is_some() || matches!(instruction.opcode, Opcode::Pseudo(_)) {
         return false;
     }
     let dead = |destination: &Destination| {
@@ -220,5 +235,53 @@ fn drop_predicates(instruction: &mut Instruction, needed: &TiSlice<Value, bool>)
         }
     }
     instruction.tied = still_tied;
+    true
+}
+
+/// True for fetches whose last operand may be a mask of the texels that they write.
+fn fetches_texels(instruction: &Instruction) -> bool {
+    matches!(instruction.opcode, Opcode::Sass(Op::TEX | Op::TLD | Op::TLD4 | Op::TXD))
+}
+
+/// Drops texels that are never read: the mask says which are left, and they follow each other, two in the pair of the lower ones.
+fn drop_texels(instruction: &mut Instruction, needed: &TiSlice<Value, bool>) -> bool {
+    let [.., high, low] = &instruction.destinations[..] else { return false };
+    let before: Vec<Value> = low.values.iter().chain(&high.values).copied().collect();
+    let left: Vec<Value> = before.iter().copied().filter(|&value| needed[value]).collect();
+    // A fetch for the predicate alone still names a texel.
+    if left.is_empty() || left.len() == before.len() {
+        return false;
+    }
+    let mut bits: Vec<u32> = (0..ALL_TEXELS as u32).collect();
+    if before.len() < ALL_TEXELS {
+        let Some(SourceKind::Literal(mask)) = instruction.sources.last().map(|source| &source.kind) else {
+            return false;
+        };
+        bits.retain(|bit| mask >> bit & 1 != 0);
+        instruction.sources.pop();
+    }
+    debug_assert_eq!(bits.len(), before.len());
+    let kept = bits.iter().zip(&before).filter(|&(_, &value)| needed[value]);
+    let mask = kept.fold(0, |mask, (bit, _)| mask | 1 << bit);
+    instruction.sources.push(Source::literal(mask));
+
+    // Old values are listed in the order of the destinations: the upper pair comes first.
+    let old: Vec<(Value, Value)> = {
+        let defined = instruction.destinations.iter().flat_map(|destination| &destination.values).copied();
+        defined.zip(instruction.tied.iter().copied()).collect()
+    };
+    let (lower, upper) = left.split_at(left.len().min(2));
+    let count = instruction.destinations.len();
+    for (place, values) in [(count - 2, upper), (count - 1, lower)] {
+        instruction.destinations[place] = match values {
+            [] => Destination::dropped(File::R, 1),
+            values => Destination::new(File::R, values.iter().copied()),
+        };
+    }
+    if !old.is_empty() {
+        let defined = instruction.destinations.iter().flat_map(|destination| &destination.values);
+        let old_of = |value: &Value| old.iter().find(|(new, _)| new == value).map(|&(_, old)| old);
+        instruction.tied = defined.filter_map(old_of).collect();
+    }
     true
 }
