@@ -9,6 +9,12 @@ export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_TEST_DEBUG=0
 # The program of the tests, which steps ask.
 program=${ORIOLE_PROGRAM:-$PWD/target/debug/oriole}
 
+# The project's own crates are linted while they are compiled for tests: `.ci/rustc`. Not for programs that are handed to users.
+lint_while_compiling() {
+    command -v clippy-driver >/dev/null || { echo "clippy is missing: rustup component add clippy" >&2; exit 1; }
+    export RUSTC_WORKSPACE_WRAPPER="$PWD/.ci/rustc" CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+}
+
 step() { printf '\n== %s (%d:%02d)\n' "$*" $((SECONDS / 60)) $((SECONDS % 60)); }
 
 # Tells tests where NVIDIA's tools are, and what was made with them. Fails where they are not.

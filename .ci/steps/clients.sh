@@ -19,7 +19,7 @@ else
 fi
 install redis-server redis-server
 if command -v redis-server >/dev/null; then
-    cargo test --quiet --package oriole-shared-store redis_itself
+    (lint_while_compiling && cargo test --quiet --package oriole-shared-store redis_itself)
 else
     echo "SKIPPED: Redis (Debian is missing)"
 fi

@@ -4,7 +4,7 @@
 
 use crate::conformance::answers_of;
 use crate::judge::vectors;
-use crate::support::{data, files, oriole, read_cubin, say, scratch, text};
+use crate::support::{data, files, is_thorough, oriole, read_cubin, say, scratch, text};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -41,16 +41,19 @@ const LEVELS: [&str; 3] = ["-O0", "-O3", "-O4"];
 /// forms are not the same as those of the chip before.
 const UNOPTIMIZED: [&str; 6] = ["sm_70", "sm_75", "sm_80", "sm_86", "sm_100", "sm_120"];
 
-/// The chips whose code is also searched for, one of each that are alike, and the one that every run has: a search compiles a
-/// kernel fifteen times. `ORIOLE_SEARCHED` asks for all of them.
+/// The chips whose code is also searched for, one of each that are alike: a search compiles a kernel fifteen times.
 const SEARCHED: [&str; 4] = ["sm_120", "sm_75", "sm_86", "sm_103"];
 
+/// What a plain run has of all this: a chip of each set of forms, and of the kinds whose unoptimized code differs most.
+const PLAIN: [&str; 6] = ["sm_70", "sm_75", "sm_80", "sm_89", "sm_100", "sm_120"];
+const PLAIN_UNOPTIMIZED: [&str; 2] = ["sm_75", "sm_100"];
+
 fn is_run(chip: &str, level: &str) -> bool {
-    let searched = if std::env::var_os("ORIOLE_SEARCHED").is_some() { &SEARCHED[..] } else { &SEARCHED[..1] };
-    match level {
-        "-O0" => UNOPTIMIZED.contains(&chip),
-        "-O4" => searched.contains(&chip),
-        _ => true,
+    match (level, is_thorough()) {
+        ("-O0", true) => UNOPTIMIZED.contains(&chip),
+        ("-O0", false) => PLAIN_UNOPTIMIZED.contains(&chip),
+        ("-O4", thorough) => thorough && SEARCHED.contains(&chip),
+        (_, thorough) => thorough || PLAIN.contains(&chip),
     }
 }
 

@@ -2,7 +2,7 @@
 //! the reference.
 
 use crate::oracle::{PLACES, ask, places, recorded_tools};
-use crate::support::{compile, data, oriole, read_cubin, round_trip, scratch, text};
+use crate::support::{compile, data, is_thorough, oriole, read_cubin, round_trip, scratch, text};
 use expect_test::expect;
 use oriole_cubin::{Cubin, RelocationKind};
 use std::collections::BTreeSet;
@@ -25,6 +25,12 @@ const CHIPS: [(&str, bool); 14] = [
     ("sm_121", true),
     ("sm_121f", true),
 ];
+
+/// The chips whose files the reference's tools read and link here: in a plain run one of each set of forms, and one of a family.
+fn linked_chips() -> impl Iterator<Item = &'static str> {
+    let plain = ["sm_75", "sm_89", "sm_90", "sm_100", "sm_120", "sm_121f"];
+    CHIPS.iter().map(|(chip, _)| *chip).filter(move |chip| is_thorough() || plain.contains(chip))
+}
 
 /// The file with the kernel, and the one with what that calls.
 const FILES: [&str; 2] = ["caller", "callee"];
@@ -369,7 +375,7 @@ fn extensible_programs_tell_what_those_of_the_reference_tell() {
     let tools = recorded_tools();
     let folder = scratch();
     let theirs = folder.path().join("theirs.o");
-    for (chip, _) in CHIPS {
+    for chip in linked_chips() {
         for (name, options) in [("program", &["-O1"][..]), ("program", &["-O0"]), ("launches", &["-O1"])] {
             let own = extensible(name, chip, options, folder.path());
             let arch = format!("-arch={chip}");
@@ -415,7 +421,7 @@ fn extensible_programs_are_right_when_they_are_linked() {
             wrong.push(format!("{what}: {}{}", run.out, run.err));
         }
     };
-    for (chip, _) in CHIPS {
+    for chip in linked_chips() {
         for option in ["-O0", "-O3", "--device-debug"] {
             let own = extensible("program", chip, &[option], folder);
             for library in [ours("library", chip, &[], folder), theirs(&tools, "library", chip, folder)] {
@@ -454,7 +460,7 @@ fn linked_files_are_right_whoever_made_them() {
     let folder = folder.path();
     let launches = text(&data("linking").join("linked.jsonl"));
     let mut wrong = Vec::new();
-    for (chip, _) in CHIPS {
+    for chip in linked_chips() {
         for level in ["-O0", "-O3"] {
             let made =
                 FILES.map(|name| [ours(name, chip, &[level], folder), theirs(&tools, name, chip, folder)]);
@@ -623,7 +629,8 @@ fn line_tables_are_linked_alike() {
     let folder = folder.path();
     let sources = modules_with_places(folder);
     let places = |cubin: &Path, option| places(&ask(&tools, "nvdisasm", &[option, "-c", &text(cubin)]));
-    for chip in ["sm_75", "sm_90", "sm_120"] {
+    let chips = ["sm_90", "sm_75", "sm_120"];
+    for chip in &chips[..if is_thorough() { 3 } else { 1 }] {
         let made = sources.each_ref().map(|source| {
             let [ours, theirs] = ["ours", "theirs"].map(|whose| source.with_extension(format!("{whose}.o")));
             compile(source, &ours, &["-c", "-O0", "--arch", chip]).expect("it compiles");

@@ -2,7 +2,9 @@
 //! them what we see, and we read theirs, run them and find no hazard. They are ignored unless asked for.
 
 use crate::asm::replaced_by_itself;
-use crate::support::{compile, data, files, finish, oriole, read_cubin, round_trip, say, scratch, text};
+use crate::support::{
+    compile, data, files, finish, is_thorough, oriole, read_cubin, round_trip, say, scratch, text,
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -85,7 +87,14 @@ fn our_cubins_are_read_alike() {
     let (mut cubins, mut instructions, mut wrong) = (0, 0, Vec::new());
     for (at, input) in files(&data("kernels"), "ptx").into_iter().enumerate() {
         // Unoptimized code has fewer forms: a part of the kernels has them all.
-        for level in if at % 4 == 0 { &["-O0", "-O3"][..] } else { &["-O3"] } {
+        let levels: &[&str] = match at % 12 {
+            0 => &["-O0", "-O3"],
+            4 | 8 if is_thorough() => &["-O0", "-O3"],
+            3 | 6 | 9 => &["-O3"],
+            _ if is_thorough() => &["-O3"],
+            _ => &[],
+        };
+        for level in levels {
             let cubin = folder.path().join("k.cubin");
             if let Err(message) = compile(&input, &cubin, &[level]) {
                 wrong.push(message);
@@ -526,8 +535,11 @@ fn line_tables_are_read_alike() {
     let folder = scratch();
     let source = folder.path().join("source.ptx");
     let [ours, theirs] = ["ours.cubin", "theirs.cubin"].map(|name| folder.path().join(name));
-    let chips = ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"];
-    for (content, chip) in [PLACES, WALKS].iter().flat_map(|content| chips.map(|chip| (content, chip))) {
+    let chips = ["sm_75", "sm_120", "sm_80", "sm_90", "sm_100"];
+    let chips = &chips[..if is_thorough() { 5 } else { 2 }];
+    for (content, chip) in
+        [PLACES, WALKS].iter().flat_map(|content| chips.iter().map(move |chip| (content, chip)))
+    {
         std::fs::write(&source, content).expect("a temporary file");
         compile(&source, &ours, &["-O0", "--arch", chip]).expect("it compiles");
         ask(&tools, "ptxas", &["-O0", "-arch", chip, &text(&source), "-o", &text(&theirs)]);

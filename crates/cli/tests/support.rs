@@ -129,6 +129,11 @@ pub fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     files
 }
 
+/// Everything is asked for (`ORIOLE_THOROUGH`), also what tests that many chips and kernels share leave out of a plain run.
+pub fn is_thorough() -> bool {
+    std::env::var_os("ORIOLE_THOROUGH").is_some()
+}
+
 /// A fresh folder that goes away with the value.
 pub fn scratch() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary folder")
