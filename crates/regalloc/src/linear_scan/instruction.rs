@@ -10,6 +10,7 @@ use crate::operands::{
     Group, Slot, accumulators, destinations, is_group_product, is_partial, sources, values_mut,
 };
 use crate::set::RegisterSet;
+use oriole_ori::classify::is_texture;
 use oriole_ori::{Instruction, Opcode, Pseudo, Space, Value};
 use smallvec::SmallVec;
 
@@ -24,8 +25,11 @@ fn lives(after_uses: &[(Value, u32)], v: Value) -> bool {
     after_uses.iter().find(|(u, _)| *u == v).is_some_and(|(_, next)| *next != NEVER)
 }
 
-/// True if the results come from memory that may be far away.
+/// True if the results come from memory that may be far away, or from a texture.
 fn loads_slowly(instruction: &Instruction) -> bool {
+    if is_texture(instruction) {
+        return true;
+    }
     let far = |space| matches!(space, Space::Global | Space::Generic | Space::Local);
     instruction.memory.as_ref().is_some_and(|memory| memory.reads && far(memory.space))
 }
