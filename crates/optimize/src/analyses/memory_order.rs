@@ -34,7 +34,8 @@ pub fn is_plain_fetch(instruction: &Instruction) -> bool {
 pub fn disturbs_textures(instruction: &Instruction) -> bool {
     let stores = matches!(instruction.opcode, Opcode::Sass(op) if op.info().effect == Effect::Store)
         && instruction.memory.is_some_and(|memory| !memory.ordered);
-    disturbs_memory(instruction) && !(stores && !oriole_ori::handle::takes_handle(instruction))
+    let reaches_textures = !stores || oriole_ori::handle::takes_handle(instruction);
+    reaches_textures && disturbs_memory(instruction)
 }
 
 /// True if it may change memory that a load reads, or waits until another thread may have.

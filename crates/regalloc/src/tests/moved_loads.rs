@@ -124,7 +124,10 @@ fn a_texel_in_flight_stays_where_it_is() {
             None => format!("{line}\n"),
         })
         .collect();
-    show(&fetches, Some(24), expect![[r#"
+    show(
+        &fetches,
+        Some(24),
+        expect![[r#"
         registers=24 frame=0
         kernel params=24 barriers=0
         b0:
@@ -189,5 +192,6 @@ fn a_texel_in_flight_stays_where_it_is() {
           {r2 r3} = IMAD.WIDE r0, 0x4, {r2 r3} ; 7
           STG.E [{r2 r3}], r0 mem(global w) ; 8
           EXIT ; 9
-    "#]]);
+    "#]],
+    );
 }

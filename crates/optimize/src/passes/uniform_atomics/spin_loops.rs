@@ -38,7 +38,7 @@ pub(super) fn is_swap(instruction: &Instruction) -> bool {
 enum Added {
     Value([Value; WORDS]),
     /// The product of an instruction whose addend is what was in memory.
-    Product(Instruction),
+    Product(Box<Instruction>),
 }
 
 impl Added {
@@ -53,7 +53,7 @@ impl Added {
             (Opcode::Sass(Op::IMAD), [_, _, addend]) if addition.mods.has(Mod::WIDE) && is_old(&addend) => {
                 let mut product = addition.clone();
                 product.sources[2] = Source::rz();
-                Some(Added::Product(product))
+                Some(Added::Product(Box::new(product)))
             }
             _ => None,
         }
@@ -72,7 +72,7 @@ impl Added {
             Added::Value(value) => value.iter().copied().collect(),
             Added::Product(product) => {
                 let value = Values::from_slice(&b.pair());
-                let mut product = product.clone();
+                let mut product = Instruction::clone(product);
                 product.destinations[0] = Destination::new(File::R, value.iter().copied());
                 b.push(product);
                 value
