@@ -295,7 +295,7 @@ fn the_leader_swaps_for_all() {
 #[test]
 fn loops_whose_lanes_differ_are_left() {
     for added in [
-        // What is added, and the place.
+        // The addend, and the place.
         spin_loop("{r7 r8} = IMAD.U32.WIDE r3, 0x3, {r5 r6}"),
         spin_loop("{r7 r8} = Add64 {r5 r6}, {r0 r1}").replace("[0x8]", "[r4+0x8]"),
         // Not an addition to what was there.

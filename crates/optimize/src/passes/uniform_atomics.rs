@@ -3,8 +3,8 @@
 //! All lanes of a warp often update the same counter. Memory does that lane after lane, and other warps wait meanwhile.
 //! Here the active lanes vote, and one of them, the leader, updates memory for all: it adds a multiple of the value that
 //! all lanes add, or the sum of their values ([`update::Way`] lists the ways). Where the old value is read, each lane computes
-//! its own from the leader's. Lanes come in the order of their numbers, which is one of the possible orders. What the hardware
-//! lacks an instruction for is a loop by now; [`spin_loops`] has those that are combined.
+//! its own from the leader's. Lanes come in the order of their numbers, which is one of the possible orders. Where the
+//! hardware lacks an instruction there is a loop by now; [`spin_loops`] has those that are combined.
 //!
 //! It preserves the result of memory, and the old values up to the order of lanes. It must not touch floating-point
 //! additions, whose result depends on the order, and adds no control flow: the lanes that vote execute all of the

@@ -50,7 +50,7 @@ pub(super) fn scratch<T>(
     (written, function.blocks.pop().map(|block| block.instructions).unwrap_or_default())
 }
 
-/// What lanes add that all add the same.
+/// The addend that all lanes have.
 pub(super) struct Ranks<'a> {
     pub(super) value: &'a [Value],
 }

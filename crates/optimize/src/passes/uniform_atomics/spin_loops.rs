@@ -1,7 +1,7 @@
 //! Loops of a load, an addition and a swap that tests: what lowering makes of 64-bit additions to shared memory.
 //!
 //! All lanes load, but only the leader swaps, and it adds what all of them would. For the others the swap is as if it had succeeded,
-//! so they leave after one round and wait behind the loop, where each computes its own old value from the leader's.
+//! so they leave after one round and wait after the loop, where each computes its own old value from the leader's.
 
 use super::known::Known;
 use super::sequence::{Ranks, scratch};
@@ -24,7 +24,7 @@ pub(super) struct Spin {
     addition: usize,
     swap: usize,
     added: Added,
-    /// What was in memory before.
+    /// The words of memory before the addition.
     old: [Value; WORDS],
 }
 
@@ -34,7 +34,7 @@ pub(super) fn is_swap(instruction: &Instruction) -> bool {
         && [Mod::CAST, Mod::SPIN, Mod::_64].iter().all(|&wanted| instruction.mods.has(wanted))
 }
 
-/// What is added, the same in all lanes.
+/// The addend, the same in all lanes.
 enum Added {
     Value([Value; WORDS]),
     /// The product of an instruction whose addend is what was in memory.
@@ -42,7 +42,7 @@ enum Added {
 }
 
 impl Added {
-    /// What the instruction adds to `old`, if it does nothing else.
+    /// The addend of an instruction that adds to `old` and does nothing else.
     fn to(addition: &Instruction, old: [Value; WORDS]) -> Option<Added> {
         let is_old = |source: &&Source| pair(source) == Some(old);
         match (addition.opcode, addition.sources.as_slice()) {
@@ -168,7 +168,7 @@ impl Spin {
     }
 
     fn let_leader_swap(&self, function: &mut Function, vote: Vote, total: Values) {
-        // What the swap gives on success: one, in as many words as there are, or a predicate.
+        // The swap's result on success: one, in as many words as there are, or a predicate.
         let results = function.block(self.body).instructions[self.swap].destinations.clone();
         let results = results.iter().flat_map(|destination| &destination.values);
         let results: Vec<File> = results.map(|&result| function.file(result)).collect();
@@ -193,7 +193,7 @@ impl Spin {
         swap.tied = succeeded;
     }
 
-    /// Computes the old value of each lane behind the loop, where something reads it.
+    /// Computes the old value of each lane after the loop, where something reads it.
     fn give_each_its_own(&self, function: &mut Function, vote: Vote, ranks: &Ranks<'_>) {
         let mut read = false;
         for id in function.block_ids().filter(|&id| id != self.body) {
