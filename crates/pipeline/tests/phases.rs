@@ -92,7 +92,7 @@ fn every_pass_changes_a_kernel() {
     }
     expect![[r#"
         5 ConvertUnsupportedOps: meetings meetings_of_reductions, 12 functions
-        10 EarlyOriSimpleLiveDead: atomics atomic_add_floats, 212 functions
+        10 EarlyOriSimpleLiveDead: atomics atomic_add_floats, 214 functions
         13 GeneralOptimizeEarly: atomics atomic_all_u32, 386 functions
         133 MergeEquivalentConditionalFlow: barrier_objects copy_pipeline, 7 functions
         15 OriBranchOpt: atomics atomic_add_floats, 144 functions
@@ -104,7 +104,7 @@ fn every_pass_changes_a_kernel() {
         29 GeneralOptimize: atomics atomic_max_f32, 286 functions
         31 OriLinearReplacement: atomics atomic_all_u32, 168 functions
         32 CompactLocalMemory: memory_values memory_values_first, 8 functions
-        33 OriPerformLiveDeadSecond: atomics atomic_add_floats, 223 functions at level 0
+        33 OriPerformLiveDeadSecond: atomics atomic_add_floats, 225 functions at level 0
         35 OriHoistInvariantsEarly: atomics atomic_lock, 125 functions
         44 OptimizeUniformAtomic: atomics atomic_all_u32, 14 functions
         45 MidExpansion: attention attention_f16, 30 functions
@@ -127,7 +127,7 @@ fn every_pass_changes_a_kernel() {
         78 LateExpansionUnsupportedOps: atomics atomic_all_u64, 161 functions
         79 OriHoistInvariantsLate2: handwritten invariant_conditions, 3 functions
         81 LateArchOptimizeSecond: atomics atomic_all_u64, 175 functions
-        83 OriBackCopyPropagate: atomics atomic_max_f32, 145 functions
+        83 OriBackCopyPropagate: atomics atomic_max_f32, 146 functions
         85 OriPropagateGmma: atomics_sm90 atomic_b128, 76 functions
         87 FixupGmmaSequence: warp_group wgmma_floats, 7 functions
         88 OriHoistInvariantsLate3: warp_group wgmma_gemm, 1 functions
