@@ -3,4 +3,4 @@
 # reads: tools/static .cargo Cargo.toml Cargo.lock crates/memory-functions crates/cli/Cargo.toml crates/cli/build.rs crates/cli/src/main.rs
 . "$(dirname "$0")/../common.sh"
 tools/static/check.sh "$program"
-rm -rf target/x86_64-unknown-linux-musl
+rm -rf "${CARGO_TARGET_DIR:-target}/x86_64-unknown-linux-musl"

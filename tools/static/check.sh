@@ -20,7 +20,7 @@ have || timeout 300 rustup target add $target >/dev/null 2>&1 || true
 have || skipped "Rust's library for $target is missing"
 
 cargo build --quiet --package oriole-cli --target $target --config "target.$target.rustflags=['-Crelocation-model=static']"
-static=target/$target/debug/oriole
+static=${CARGO_TARGET_DIR:-target}/$target/debug/oriole
 # musl's memcpy comes with another name for its memmove, __memcpy_fwd or __memcpy_fwd_alias_1.
 if nm $static | grep __memcpy_fwd >/dev/null; then
     echo "$static has musl's memcpy" >&2
