@@ -11,6 +11,7 @@ mod live_values;
 mod local_registers;
 mod long_numbers;
 mod memory_values;
+mod nested_conditions;
 mod predication;
 mod rotate_loops;
 mod ssa;

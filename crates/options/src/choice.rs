@@ -99,6 +99,7 @@ pub const CHOICES: &[Choice] = &[
     registers("80", 80),
     registers("96", 96),
     registers("128", 128),
+    on("no-nested-conditions", Effect::Without(Optimization::NestedConditions)),
 ];
 
 impl Choice {

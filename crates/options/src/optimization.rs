@@ -37,6 +37,8 @@ optimizations! {
     Reassociation,
     /// One phi for two of halves that are joined.
     JoinPhis,
+    /// One branch for nested conditions.
+    NestedConditions,
     /// If-conversion.
     Predication,
     /// Merging of consecutive blocks after if-conversion.

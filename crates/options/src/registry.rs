@@ -150,6 +150,7 @@ knobs! {
     NoReassociate = without("no-reassociate", Optimization::Reassociation, "Disable reassociation.");
     NoJoinPhis = without("no-join-phis", Optimization::JoinPhis,
         "Keep separate phis for the two halves of a 64-bit value.");
+    NoNestedConditions = without("no-nested-conditions", Optimization::NestedConditions, "Do not join the branches of nested conditions.");
     NoPredication = without("no-predication", Optimization::Predication, "Disable if-conversion.");
     NoJoinBlocks = without("no-join-blocks", Optimization::JoinBlocks,
         "Do not merge straight-line blocks after if-conversion.");

@@ -7,9 +7,9 @@ use oriole_optimize::{
     passes::expand_sync, passes::gather_slow_paths, passes::general_optimize, passes::generate_mov_phi,
     passes::group_descriptors, passes::gvn_cse, passes::hoist_invariants, passes::keep_factors,
     passes::linear_replacement, passes::literal_pool, passes::live_dead, passes::local_registers,
-    passes::predication, passes::reassociate, passes::rotate_loops, passes::sink, passes::strength_reduce,
-    passes::uniform_atomics, passes::uniform_registers, passes::unroll, passes::vector_loads,
-    passes::whole_warp,
+    passes::nested_conditions, passes::predication, passes::reassociate, passes::rotate_loops, passes::sink,
+    passes::strength_reduce, passes::uniform_atomics, passes::uniform_registers, passes::unroll,
+    passes::vector_loads, passes::whole_warp,
 };
 use oriole_options::{Limits, Optimization, PassOptions};
 use oriole_ori::{Form, Pass};
@@ -241,7 +241,7 @@ pub static PHASES: [Phase; 159] = [
     row(35, "OriHoistInvariantsEarly", SsaMid, 2, Work::Pass(&hoist_invariants::PASS), "Loop-invariant code motion."),
     row(36, "EmitPSI", SsaMid, 1, NotForCompute, "Graphics only."),
     row(37, "GeneralOptimizeMid", SsaMid, 1, By("OriLinearReplacement and GeneralOptimizeMid2"), "The bundle again: what phase 31 writes it writes in its best form, and the rest waits for phase 46."),
-    row(38, "OptimizeNestedCondBranches", SsaMid, 1, NotYet, "Flattens nested conditions."),
+    row(38, "OptimizeNestedCondBranches", SsaMid, 2, Work::Pass(&nested_conditions::PASS), "Branches of nested conditions to one place become one."),
     row(39, "ConvertVTGReadWrite", SsaMid, 0, NotForCompute, "Graphics only."),
     row(40, "DoVirtualCTAExpansion", SsaMid, 0, NotForCompute, "Virtual-CTA operations."),
     row(41, "MarkAdditionalColdBlocks", SsaMid, 1, By("MidExpansion"), "Marks cold blocks."),
@@ -280,7 +280,7 @@ pub static PHASES: [Phase; 159] = [
     row(72, "LateExpandSyncInstructions", SsaLate, 0, Work::Pass(&expand_sync::PASS), "Places convergence barriers."),
     row(73, "ConvertAllMovPhiToMov", SsaLate, 0, Work::Pass(&convert_mov_phi::PASS), "Leaves partial SSA: parallel copies on edges."),
     row(74, "ConvertToUniformReg", Legal, 2, Work::Pass(&uniform_registers::PASS), "Warp-uniform values move to uniform registers."),
-    row(75, "LateArchOptimizeFirst", Legal, 1, Work::Pass(&constant_addends::PASS), "64-bit constant-bank operands become addends of multiply-adds, where the chip reads them."),
+    row(75, "LateArchOptimizeFirst", Legal, 1, Work::Pass(&constant_addends::PASS), "64-bit constants become addends of multiply-adds, and loads of constants moves, where the chip reads constants there."),
     row(76, "UpdateAfterOptimize", Legal, 0, By("the canonical form at the end of the stage"), "Canonical form."),
     row(77, "AdvancedPhaseLateConvUnSup", Legal, 0, NotForCompute, "Backend hook."),
     row(78, "LateExpansionUnsupportedOps", Legal, 0, Work::Pass(&expand_wide::PASS), "64-bit operations become sequences."),

@@ -20,6 +20,7 @@ pub mod literal_pool;
 pub mod live_dead;
 pub mod local_registers;
 pub mod memory_values;
+pub mod nested_conditions;
 pub mod predication;
 pub mod reassociate;
 pub mod rematerialize;

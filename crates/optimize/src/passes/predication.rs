@@ -145,15 +145,22 @@ fn small_side(function: &Function, cfg: &Cfg, head: BlockId, id: BlockId) -> Opt
         return None;
     }
     let code = &block.instructions[..edges::end_of_code(block)];
-    let fits = |i: &Instruction| {
-        i.guard.is_none()
-            && i.call.is_none()
-            && !effects::is_convergent(i)
-            && !effects::is_transfer(i)
-            && !matches!(i.opcode, Opcode::Pseudo(p) if is_long(p))
-            && i.destinations.iter().all(|d| matches!(d.file, File::R | File::P))
-    };
     (code.len() <= LIMIT && code.iter().all(fits)).then_some(next)
+}
+
+/// Whether an instruction can be guarded, or executed always, and stays about one.
+pub(crate) fn fits(i: &Instruction) -> bool {
+    i.guard.is_none()
+        && i.call.is_none()
+        && !effects::is_convergent(i)
+        && !effects::is_transfer(i)
+        && !matches!(i.opcode, Opcode::Pseudo(p) if is_long(p))
+        && i.destinations.iter().all(|d| matches!(d.file, File::R | File::P))
+}
+
+/// Whether an instruction can be executed where it was not, at about the cost of one.
+pub(crate) fn is_cheap_anywhere(instruction: &Instruction) -> bool {
+    fits(instruction) && is_harmless(instruction)
 }
 
 /// Operations that become many.
@@ -176,7 +183,7 @@ fn is_long(pseudo: Pseudo) -> bool {
 
 /// True if running it on lanes that would not have has no visible effect. A constant load by register may
 /// fault where the index is not checked.
-fn is_harmless(instruction: &Instruction) -> bool {
+pub(crate) fn is_harmless(instruction: &Instruction) -> bool {
     let indexed = |s: &Source| matches!(s.kind, SourceKind::ConstIndexed(_));
     instruction.opcode == Opcode::Pseudo(Pseudo::Undefined)
         || (effects::is_pure(instruction) && !instruction.sources.iter().any(indexed))

@@ -5,7 +5,7 @@ use crate::analyses::value_facts::{fixed_input, uses_input};
 use crate::rewriting::operands::{beside_a_carry, is_bare};
 use crate::rewriting::replacement::{become_copy, sole_destination};
 use crate::rewriting::view::View;
-use oriole_ori::{Instruction, Opcode, Source, SourceKind};
+use oriole_ori::{Instruction, Opcode, Source, SourceKind, Value};
 use oriole_sass::{Mod, Op};
 use smallvec::SmallVec;
 
@@ -140,10 +140,10 @@ impl View<'_> {
             let value = values[0];
             let Some(comparison_op) = self.definition(value) else { continue };
             let Opcode::Sass(op @ (Op::ISETP | Op::FSETP)) = comparison_op.opcode else { continue };
-            if !self.may_join(comparison_op) {
+            let Some((join, deny_x, deny_y)) = join_of_table(small) else { continue };
+            if !self.may_join(comparison_op, deny_x != source.invert) {
                 continue;
             }
-            let Some((join, deny_x, deny_y)) = join_of_table(small) else { continue };
             let Some(compare) = comparison(comparison_op) else { continue };
             let compare_now = if deny_x != source.invert {
                 match opposite(compare, op == Op::FSETP) {
@@ -170,12 +170,16 @@ impl View<'_> {
         false
     }
 
-    /// True for a comparison of two words whose result is not combined with another predicate yet.
-    fn may_join(&self, comparison: &Instruction) -> bool {
+    /// True for a comparison of two words whose result is not combined with another predicate yet. That of high words
+    /// also takes the result of the low ones, after that predicate, and its opposite would take the opposite of that.
+    fn may_join(&self, comparison: &Instruction, opposite: bool) -> bool {
+        let is_high = comparison.mods.has(Mod::EX);
+        let once = |value: &Value| self.definitions.is_read_once(*value);
+        let moves = !is_high || !opposite && comparison.destinations[0].values.first().is_some_and(once);
         sole_destination(comparison) == Some(0)
-            && !comparison.mods.has(Mod::EX)
+            && moves
             && comparison.mods.has(Mod::AND)
-            && comparison.sources.len() == 3
+            && comparison.sources.len() == 3 + usize::from(is_high)
             && matches!(comparison.sources[2].kind, SourceKind::True(_))
             && !comparison.sources[2].invert
             && comparison.sources.iter().all(|s| self.is_stable(s))
