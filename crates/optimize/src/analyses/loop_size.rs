@@ -26,6 +26,8 @@ pub struct LoopSize {
     pub shared_loads: u32,
     /// Loads from global, local or generic memory.
     pub far_loads: u32,
+    /// It writes memory.
+    pub writes: bool,
 }
 
 /// The size of these blocks, which are a loop; `None` if one of the operations must stay single, or the loop has more
@@ -38,6 +40,7 @@ pub fn loop_size(function: &Function, blocks: &[BlockId], most: u32) -> Option<L
             if size.operations > most + CONTROL {
                 return None;
             }
+            size.writes |= instruction.memory.is_some_and(|memory| memory.writes);
             match instruction.memory {
                 Some(memory) if memory.reads && !memory.writes => match memory.space {
                     Space::Shared => size.shared_loads += 1,

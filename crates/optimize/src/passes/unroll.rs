@@ -5,7 +5,8 @@
 //! copies as a limit of size allows, after the iterations that are left over. Of any other small loop that counts,
 //! four copies run as long as four iterations follow; after them two copies, if two follow; the loop itself does the
 //! rest. So a counter may wrap and a limit may be anything: copies without a test between them run only where a
-//! comparison has shown that each of these tests would succeed.
+//! comparison has shown that each of these tests would succeed. A small loop whose step is in a register, as that of a
+//! loop over a grid, often has one iteration or two: its copies keep their tests, and its loads are guarded by them.
 //!
 //! The limits are those that ptxas 13.0 was seen to use. Outer loops are copied only if nothing is left of the loops in
 //! them. The pass runs outside SSA, where copies need no new names.
@@ -13,13 +14,15 @@
 use crate::analyses::counted_loop::{Addend, CountedLoop, Limit, Relation};
 use crate::analyses::loop_size::{LoopSize, loop_size};
 use crate::passes::branch_opt;
+use crate::rewriting::guarded_copies::GuardedCopies;
 use crate::rewriting::loop_copies::{Body, Copies};
 use oriole_options::Optimization;
 use oriole_ori::{
-    Allowance, Block, BlockId, Builder, FlowGraph, FormChange, Function, Guard, Origin, Outcome, Pass,
-    Pseudo, Source, SourceKind, Value, edges, effects,
+    Allowance, Block, BlockId, Builder, FlowGraph, FormChange, Function, Guard, Liveness, Origin, Outcome,
+    Pass, Pseudo, Source, SourceKind, Value, edges, effects,
 };
 use oriole_sass::Mod;
+use std::cell::OnceCell;
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -67,6 +70,11 @@ const PARTS: u64 = 350;
 
 /// Copies of a loop whose number of iterations is not known.
 const COPIES: u64 = 4;
+
+/// Most operations of a loop of which there are as many guarded copies, and of one of which there are [`REST`]: the
+/// copies are executed even where they have no effect.
+const GUARDED: u32 = 8;
+const GUARDED_FEW: u32 = 16;
 
 /// Copies after them.
 const REST: u64 = 2;
@@ -120,8 +128,10 @@ enum Shape {
     Whole(u64),
     /// That many copies in front of a loop of that many copies.
     Parts { before: u64, inside: u64 },
-    /// Copies while more than enough iterations follow, and the loop for the rest.
-    Open,
+    /// Copies while more than enough iterations follow, and the loop for the rest; the counter moves by this step.
+    Open(i64),
+    /// That many copies, each with the test of the one before it.
+    Guarded(u64),
 }
 
 /// A loop, and how it is unrolled.
@@ -132,6 +142,8 @@ struct Plan {
     /// It is in another loop.
     is_inner: bool,
     shape: Shape,
+    /// For [`Shape::Guarded`].
+    guarded: Option<GuardedCopies>,
 }
 
 /// The innermost loops that are worth it.
@@ -149,13 +161,20 @@ fn plans(function: &Function) -> Vec<Plan> {
             blocks_of[index].push(id);
         }
     }
+    let liveness = OnceCell::new();
     let innermost = (0..loops.loops.len()).filter(|&index| !is_outer[index]);
     innermost
-        .filter_map(|index| plan(function, &graph, index, std::mem::take(&mut blocks_of[index])))
+        .filter_map(|index| plan(function, &graph, &liveness, index, std::mem::take(&mut blocks_of[index])))
         .collect()
 }
 
-fn plan(function: &Function, graph: &FlowGraph, index: usize, blocks: Vec<BlockId>) -> Option<Plan> {
+fn plan(
+    function: &Function,
+    graph: &FlowGraph,
+    liveness: &OnceCell<Liveness>,
+    index: usize,
+    blocks: Vec<BlockId>,
+) -> Option<Plan> {
     let (cfg, loops) = (graph.cfg(), graph.loops());
     let this = &loops.loops[index];
     if this.header == BlockId(0) || function.block(this.header).nounroll {
@@ -171,9 +190,18 @@ fn plan(function: &Function, graph: &FlowGraph, index: usize, blocks: Vec<BlockI
     let exits = exits.sum();
     let trips = counted.start(function, cfg, loops, index).and_then(|start| counted.trips(start));
     let shape = shape(&counted, size, trips, exits)?;
+    let mut guarded = None;
+    if let Shape::Guarded(_) = shape {
+        if blocks.len() > 1 {
+            return None;
+        }
+        let liveness = liveness.get_or_init(|| Liveness::new(function, cfg));
+        let CountedLoop { header, branch, again, .. } = counted;
+        guarded = Some(GuardedCopies::find(function, liveness, header, branch, again)?);
+    }
     let outside = |from: &BlockId| !loops.contains(index, *from);
     let entering = cfg.predecessors(this.header).iter().copied().filter(outside).collect();
-    Some(Plan { counted, blocks, entering, is_inner: this.parent.is_some(), shape })
+    Some(Plan { counted, blocks, entering, is_inner: this.parent.is_some(), shape, guarded })
 }
 
 /// The shape for a loop of this size with that number of exits.
@@ -196,7 +224,16 @@ fn shape(counted: &CountedLoop, size: LoopSize, trips: Option<u64>, exits: usize
         (0, loads) => (OPEN + OPEN_BY_SHARED_LOAD * loads.min(10)).min(OPEN_WITH_SHARED_LOADS),
         _ => OPEN_WITH_LOAD,
     };
-    (exits == 1 && operations + CONTROL <= most && Gate::exists(counted, size)).then_some(Shape::Open)
+    if exits != 1 || operations + CONTROL > most {
+        return None;
+    }
+    match counted.step {
+        Addend::Number(step) => Gate::exists(counted, step as i64).then_some(Shape::Open(step as i64)),
+        // Tests cost more than they save, but for loads in flight, and with stores there is often one iteration.
+        Addend::Source(_) if size.far_loads == 0 || size.writes => None,
+        Addend::Source(_) if operations <= GUARDED && counted.bits() == 32 => Some(Shape::Guarded(COPIES)),
+        Addend::Source(_) => (operations <= GUARDED_FEW).then_some(Shape::Guarded(REST)),
+    }
 }
 
 /// Unrolls the loops of the plans. They are disjoint, and each gets a block before and a block after it first, so that
@@ -219,6 +256,11 @@ fn apply(function: &mut Function, plans: &[Plan]) {
 
 fn unroll(function: &mut Function, plan: &Plan, before: BlockId) {
     let CountedLoop { header, latch, branch, again, .. } = plan.counted;
+    if let (Shape::Guarded(count), Some(guarded)) = (plan.shape, &plan.guarded) {
+        guarded.write(function, count);
+        function.block_mut(header).nounroll = true;
+        return;
+    }
     let old = function.block(latch);
     let origin = old.instructions[branch].origin;
     let out = old.successors.iter().copied().find(|&to| to != header);
@@ -251,13 +293,14 @@ fn unroll(function: &mut Function, plan: &Plan, before: BlockId) {
             }
             function.block_mut(before).successors[0] = next;
         }
-        Shape::Open => {
+        Shape::Open(step) => {
             let many = body.copies(function, COPIES);
             let rest = body.copies(function, REST);
             function.block_mut(header).nounroll = true;
             function.block_mut(many.first).nounroll = true;
-            open(function, &plan.counted, Open { before, many, rest, after, stop, origin });
+            open(function, &plan.counted, Open { before, many, rest, after, stop, step, origin });
         }
+        Shape::Guarded(_) => {}
     }
 }
 
@@ -268,18 +311,19 @@ struct Open {
     rest: Copies,
     after: BlockId,
     stop: Guard,
+    step: i64,
     origin: Origin,
 }
 
 /// Connects the copies: many while enough iterations follow, then two if two follow, then the loop.
 fn open(function: &mut Function, counted: &CountedLoop, parts: Open) {
-    let Open { before, many, rest, after, stop, origin } = parts;
+    let Open { before, many, rest, after, stop, step, origin } = parts;
     let mut b = Builder::new(function, before, origin);
     b.function_mut().block_mut(before).successors.clear();
     let between = b.new_block();
     let second = b.new_block();
-    let mut gate = Gate::new(&mut b, counted, COPIES);
-    gate.exact = Gate::exact(&mut b, counted);
+    let mut gate = Gate::new(&mut b, counted, step, COPIES);
+    gate.exact = Gate::exact(&mut b, counted, step);
     let enough = gate.test(&mut b, counted, true);
     b.branch(Guard { negated: true, ..enough }, second, many.first);
     b.set_block(many.last);
@@ -288,7 +332,7 @@ fn open(function: &mut Function, counted: &CountedLoop, parts: Open) {
     b.set_block(between);
     b.branch(stop, after, second);
     b.set_block(second);
-    let gate = Gate { exact: gate.exact, ..Gate::new(&mut b, counted, REST) };
+    let gate = Gate { exact: gate.exact, ..Gate::new(&mut b, counted, step, REST) };
     let enough = gate.test(&mut b, counted, true);
     b.branch(Guard { negated: true, ..enough }, counted.header, rest.first);
     b.set_block(rest.last);
@@ -299,21 +343,18 @@ fn open(function: &mut Function, counted: &CountedLoop, parts: Open) {
 struct Gate {
     /// The limit for the counter before these iterations; for `NotEqual` the limit itself.
     bound: Vec<Source>,
-    /// The conditions that make it right, which do not change in the loop; `None` if they are known to hold.
+    /// The condition that makes it right, which does not change in the loop; `None` if it is known to hold.
     exact: Option<Value>,
     /// For `NotEqual`, the distance of the last counter that is tested.
     distance: u64,
+    /// For `NotEqual`, whether the counter moves up.
+    upward: bool,
 }
 
 impl Gate {
     /// Whether there can be such a test: the counter moves toward the limit in steps that are not too large, and a
     /// known limit is not at the end of the range.
-    fn exists(counted: &CountedLoop, size: LoopSize) -> bool {
-        let Addend::Number(step) = counted.step else {
-            // Whether it is positive is asked before the loop. It costs more, for loads in flight.
-            return size.far_loads > 0 && matches!(counted.relation, Relation::Less | Relation::LessEqual);
-        };
-        let step = step as i64;
+    fn exists(counted: &CountedLoop, step: i64) -> bool {
         let toward = match counted.relation {
             Relation::Less | Relation::LessEqual => step > 0,
             Relation::Greater | Relation::GreaterEqual => step < 0,
@@ -332,18 +373,10 @@ impl Gate {
     }
 
     /// Prepares the test for `count` iterations.
-    fn new(b: &mut Builder<'_>, counted: &CountedLoop, count: u64) -> Gate {
-        let (step, limit) = match (&counted.step, &counted.limit) {
-            (Addend::Number(step), limit) => (*step as i64, limit),
-            (Addend::Source(_), limit) => {
-                let far = reach(b, counted, count - 1);
-                let limit = words(b, counted, limit);
-                return Gate { bound: difference(b, &limit, &far), exact: None, distance: 0 };
-            }
-        };
+    fn new(b: &mut Builder<'_>, counted: &CountedLoop, step: i64, count: u64) -> Gate {
         let distance = (count - 1) * step.unsigned_abs();
         let change = (count as i64 - 1) * step;
-        let bound = match (limit, counted.relation) {
+        let bound = match (&counted.limit, counted.relation) {
             (limit, Relation::NotEqual) => words(b, counted, limit),
             (Limit::Number(limit), _) => words(b, counted, &Limit::Number(limit.wrapping_sub(change as u64))),
             (limit, _) => {
@@ -352,53 +385,28 @@ impl Gate {
                 add(b, operand(&limit), operand(&back))
             }
         };
-        Gate { bound, exact: None, distance }
+        Gate { bound, exact: None, distance, upward: step > 0 }
     }
 
-    /// Tests that the limit is not so near to the end of its range that the difference to it wraps, if it can be; and
-    /// that a step which is not known is positive and small.
-    fn exact(b: &mut Builder<'_>, counted: &CountedLoop) -> Option<Value> {
-        let (least, greatest) = counted.range();
-        match &counted.step {
-            Addend::Number(step) => {
-                if counted.relation == Relation::NotEqual || matches!(counted.limit, Limit::Number(_)) {
-                    return None;
-                }
-                let reach = i128::from(COPIES - 1) * i128::from(*step as i64);
-                let (comparison, edge) =
-                    if reach > 0 { (Mod::GE, least + reach) } else { (Mod::LE, greatest + reach) };
-                let limit = words(b, counted, &counted.limit);
-                let edge = words(b, counted, &Limit::Number(edge as u64));
-                Some(compare(b, counted, comparison, counted.unsigned, &limit, &edge))
-            }
-            Addend::Source(step) => {
-                // One less, so that zero is as large as a negative number.
-                let step = words(b, counted, &Limit::Source(step.clone()));
-                let less = words(b, counted, &Limit::Number(u64::MAX));
-                let less = add(b, operand(&step), operand(&less));
-                let most = words(b, counted, &Limit::Number(STEP - 1));
-                let small = compare(b, counted, Mod::LE, true, &less, &most);
-                // A signed limit is compared with the edge for the largest step, an unsigned one with that of this step.
-                let limit = words(b, counted, &counted.limit);
-                let limit = registers(b, limit);
-                let edge = if counted.unsigned {
-                    reach(b, counted, COPIES - 1)
-                } else {
-                    let farthest = least + i128::from((COPIES - 1) * STEP);
-                    words(b, counted, &Limit::Number(farthest as u64))
-                };
-                let far = compare(b, counted, Mod::GE, counted.unsigned, &limit, &edge);
-                Some(both(b, small, far))
-            }
+    /// Tests that the limit is not so near to the end of its range that the difference to it wraps, if it can be.
+    fn exact(b: &mut Builder<'_>, counted: &CountedLoop, step: i64) -> Option<Value> {
+        if counted.relation == Relation::NotEqual || matches!(counted.limit, Limit::Number(_)) {
+            return None;
         }
+        let (least, greatest) = counted.range();
+        let reach = i128::from(COPIES - 1) * i128::from(step);
+        let (comparison, edge) =
+            if reach > 0 { (Mod::GE, least + reach) } else { (Mod::LE, greatest + reach) };
+        let limit = words(b, counted, &counted.limit);
+        let edge = words(b, counted, &Limit::Number(edge as u64));
+        Some(compare(b, counted, comparison, counted.unsigned, &limit, &edge))
     }
 
     /// Tests the counter as it is. After copies that such a test led to, the range is known to be right.
     fn test(&self, b: &mut Builder<'_>, counted: &CountedLoop, first: bool) -> Guard {
         let counter: Vec<Source> = counted.counter.iter().map(|&word| word.into()).collect();
         let value = if counted.relation == Relation::NotEqual {
-            let upward = matches!(counted.step, Addend::Number(step) if step as i64 > 0);
-            let (from, to) = if upward { (&counter, &self.bound) } else { (&self.bound, &counter) };
+            let (from, to) = if self.upward { (&counter, &self.bound) } else { (&self.bound, &counter) };
             let way = difference(b, to, from);
             let distance = words(b, counted, &Limit::Number(self.distance));
             compare(b, counted, Mod::GT, true, &way, &distance)
@@ -408,17 +416,6 @@ impl Gate {
         let exact = self.exact.filter(|_| first);
         Guard { value: exact.map_or(value, |exact| both(b, value, exact)), negated: false }
     }
-}
-
-/// `count` times a step that is not known, in new registers.
-fn reach(b: &mut Builder<'_>, counted: &CountedLoop, count: u64) -> Vec<Source> {
-    let Addend::Source(step) = &counted.step else { return Vec::new() };
-    let step = words(b, counted, &Limit::Source(step.clone()));
-    let mut total = step.clone();
-    for _ in 1..count {
-        total = add(b, operand(&total), operand(&step));
-    }
-    total
 }
 
 /// `a and b`, in a new predicate.
@@ -449,20 +446,6 @@ fn words(b: &mut Builder<'_>, counted: &CountedLoop, limit: &Limit) -> Vec<Sourc
             }
         },
     }
-}
-
-/// The words, each in a register.
-fn registers(b: &mut Builder<'_>, words: Vec<Source>) -> Vec<Source> {
-    let is_register = |word: &Source| matches!(word.kind, SourceKind::Values(_));
-    let register = |word: Source| match is_register(&word) {
-        true => word,
-        false => {
-            let register = b.r();
-            b.mov(register, word);
-            register.into()
-        }
-    };
-    words.into_iter().map(register).collect()
 }
 
 /// Words as one operand.

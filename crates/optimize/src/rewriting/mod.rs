@@ -6,6 +6,7 @@ pub(crate) mod carry_sums;
 pub mod copy_propagation;
 pub(crate) mod float_bounds;
 pub mod fold;
+pub(crate) mod guarded_copies;
 pub mod guarded_selections;
 pub(crate) mod halves;
 pub mod join_phis;
