@@ -84,6 +84,58 @@ b0:
     );
 }
 
+/// A step of a sum over a tree: the sum is stored under the guard, and kept otherwise.
+#[test]
+fn a_selection_of_what_is_stored_under_its_guard() {
+    let step = |store: &str| {
+        format!(
+            "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = LDG.E [{{r0 r0}}] mem(global r) ; 0
+  p2, PT = ISETP.AND.GT r0, 0x3f, PT ; 1
+  r3 = FADD r1, r0 ; 2
+  {store} ; 3
+  r4 = SEL r1, r3, p2 ; 4
+  STG.E [0x8], r4 mem(global w) ; 5
+  EXIT ; 6
+"
+        )
+    };
+    check(
+        &step("@!p2 STG.E [0x4], r3 mem(global w)"),
+        expect![[r#"
+            kernel params=0 barriers=0
+              value r3
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              r1 = LDG.E [{r0 r0}] mem(global r) ; 0
+              p2, PT = ISETP.AND.GT r0, 0x3f, PT ; 1
+              @!p2 r4 = FADD r1, r0 tied(r1) ; 2
+              @!p2 STG.E [0x4], r4 mem(global w) ; 3
+              STG.E [0x8], r4 mem(global w) ; 5
+              EXIT ; 6
+        "#]],
+    );
+    // Stored under another condition.
+    check(
+        &step("@p2 STG.E [0x4], r3 mem(global w)"),
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              r1 = LDG.E [{r0 r0}] mem(global r) ; 0
+              p2, PT = ISETP.AND.GT r0, 0x3f, PT ; 1
+              r3 = FADD r1, r0 ; 2
+              @p2 STG.E [0x4], r3 mem(global w) ; 3
+              r4 = SEL r1, r3, p2 ; 4
+              STG.E [0x8], r4 mem(global w) ; 5
+              EXIT ; 6
+        "#]],
+    );
+}
+
 #[test]
 fn a_diamond_with_a_store_and_a_load() {
     check(

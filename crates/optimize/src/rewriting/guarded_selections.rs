@@ -1,6 +1,7 @@
 //! Selections of a fresh result become guarded instructions: `t <- x + y; d <- p ? t : x` is `@p d <- x + y`, with
 //! `x` as the old value of `d`. That saves an instruction and a register where the old value is not live after it. The
-//! same with a selection that is added: `s <- p ? y : 0; d <- x + s` is `@p d <- x + y`.
+//! same with a selection that is added: `s <- p ? y : 0; d <- x + s` is `@p d <- x + y`. Other readers of `t` may stay if
+//! they are guarded by `p` too: they read `d`.
 //!
 //! Part of phase 63, OriDoPredication. SSA in, SSA out.
 
@@ -35,6 +36,20 @@ pub fn run(function: &mut Function) -> bool {
     changed
 }
 
+/// How far readers of a result are looked for.
+const WINDOW: usize = 24;
+
+/// An operation that keeps its old value, in place of a selection.
+struct Shared {
+    /// Its place.
+    at: usize,
+    guarded: Instruction,
+    /// The value that it defined.
+    new: Value,
+    /// Places of what reads that, without the selection.
+    readers: Vec<usize>,
+}
+
 struct Walk {
     /// Count of operands that read each value.
     uses: TiVec<Value, u32>,
@@ -54,6 +69,11 @@ impl Walk {
         let mut gone = vec![false; instructions.len()];
         for index in (0..instructions.len()).rev() {
             if gone[index] {
+                continue;
+            }
+            if let Some(shared) = self.shared(function, &instructions, index) {
+                self.keep(&mut instructions, shared);
+                gone[index] = true;
                 continue;
             }
             let guarded = self.guarded(function, &instructions, index);
@@ -99,6 +119,69 @@ impl Walk {
             guarded.origin = selection.origin;
             Some((at, guarded))
         })
+    }
+
+    /// The result of a selection may have other readers, if each of them is guarded as it would be.
+    fn shared(&self, function: &Function, instructions: &[Instruction], index: usize) -> Option<Shared> {
+        let selection = &instructions[index];
+        ways(function, selection)?.into_iter().find_map(|(new, old, guard)| {
+            let (new, old) = (new.as_plain_value()?, old.as_plain_value()?);
+            let at = self.place[new].filter(|_| self.uses[new] > 1)? as usize;
+            let is_early = |value: Value| self.place[value].is_none_or(|place| (place as usize) < at);
+            if self.alive[old] || new == old || !is_early(old) || !is_early(guard.value) {
+                return None;
+            }
+            let reads = |instruction: &Instruction, value: Value| {
+                let mut count = 0;
+                instruction.for_each_use(|it| count += u32::from(it == value));
+                count
+            };
+            let mut readers = Vec::new();
+            let mut count = 1;
+            for (place, reader) in (at + 1..).zip(&instructions[at + 1..]).take(WINDOW) {
+                if place == index {
+                    continue;
+                }
+                let now = reads(reader, new);
+                if now > 0 {
+                    if reader.guard != Some(guard) || reader.tied.contains(&new) {
+                        return None;
+                    }
+                    readers.push(place);
+                    count += now;
+                }
+                if place < index && reads(reader, old) > 0 {
+                    return None;
+                }
+            }
+            let operation = &instructions[at];
+            if count != self.uses[new] || index - at > WINDOW || !may_be_guarded(operation) {
+                return None;
+            }
+            let mut guarded = operation.clone();
+            guarded.guard = Some(guard);
+            guarded.tied = Values::from_slice(&[old]);
+            guarded.destinations[0] = selection.destinations[0].clone();
+            Some(Shared { at, guarded, new, readers })
+        })
+    }
+
+    /// Writes the guarded operation, whose readers now read what the selection was.
+    fn keep(&mut self, instructions: &mut [Instruction], shared: Shared) {
+        let Shared { at, guarded, new, readers } = shared;
+        let selected = guarded.destinations[0].values[0];
+        for place in readers {
+            instructions[place].for_each_use_mut(|value| {
+                if *value == new {
+                    *value = selected;
+                    self.uses[selected] += 1;
+                    self.uses[new] -= 1;
+                }
+            });
+        }
+        self.place[new] = None;
+        self.place[selected] = Some(at as u32);
+        instructions[at] = guarded;
     }
 
     /// The guarded addition that takes the place of an addition of a selection, and which one it makes superfluous.
