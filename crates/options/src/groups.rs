@@ -158,7 +158,7 @@ pub struct AllocateOptions {
     pub in_turn: bool,
     /// Verify the result; builds with debug assertions always do.
     pub check: bool,
-    /// The caller rejects results that need the frame: no effort is made to improve them.
+    /// The caller rejects results that need the frame: little effort is made to improve them.
     pub frameless: bool,
 }
 

@@ -20,8 +20,9 @@ use std::rc::Rc;
 /// allocation lacked.
 const TRIES: usize = 3;
 
-/// Tries to let an SM hold one block more where no matrices are multiplied: the gain is smaller.
-const TRIES_WITHOUT_PRODUCTS: usize = 2;
+/// Tries to let an SM hold more blocks where no matrices are multiplied and warps do not wait for each other: the gain is
+/// smaller.
+const TRIES_WITHOUT_BARRIERS: usize = 2;
 
 /// The most additional instructions, in permille, that one more block on each SM may cost.
 const MOST_GROWTH: usize = 30;
@@ -31,10 +32,11 @@ const MOST_GROWTH_OF_ISSUE: usize = 20;
 
 /// The most registers fewer from one try to the next for a function that needs the frame.
 const MOST_FEWER: u32 = 4;
+const LEAST_FEWER: u32 = 2;
 
 /// More blocks, in permille, that make up for a permille more instructions: added instructions wait for less,
 /// but take issue slots too.
-const BLOCKS_BEHIND_GROWTH: u64 = 8;
+const BLOCKS_BEHIND_GROWTH: u64 = 6;
 
 /// Raw Ori of a body: what lowering gives, before any phase.
 ///
@@ -274,7 +276,8 @@ fn allocate_within(
     context: &Context,
 ) -> Option<Allocated> {
     let mut budget = limit;
-    let tries = if throughput.multiplies() { TRIES } else { TRIES_WITHOUT_PRODUCTS };
+    let many = throughput.multiplies() || throughput.meets();
+    let tries = if many { TRIES } else { TRIES_WITHOUT_BARRIERS };
     let mut least = u32::MAX;
     for _ in 0..tries {
         let options = OrderOptions { limit: Some(budget), ..*options };
@@ -308,7 +311,7 @@ fn allocate_within(
         }
         least = lacking;
         // The registers that allocation loses to tuples are known only now.
-        budget = budget.checked_sub(lacking.min(MOST_FEWER) as u16)?;
+        budget = budget.checked_sub(lacking.clamp(LEAST_FEWER, MOST_FEWER) as u16)?;
     }
     None
 }

@@ -79,6 +79,9 @@ struct Limits {
 /// Registers besides those of values that are taken at first: for the stack pointer, and to assemble tuples.
 const BESIDE_VALUES: u16 = 4;
 
+/// Most words in the frame after a first allocation that a better one may keep out of it.
+const WON_BACK: u32 = 2;
+
 /// Allocation unit of registers.
 const UNIT: u16 = 8;
 
@@ -268,7 +271,7 @@ fn general_within(mut work: Work, limits: &Limits, options: &AllocateOptions) ->
             Err(error) => return Err(error),
         }
     }
-    let given_up = options.frameless && work.stores + work.loads > 0;
+    let given_up = options.frameless && work.spill_words > WON_BACK;
     if let Some(before) = before.filter(|_| improved && !given_up) {
         let enough = nameable(options.enough.unwrap_or(0)).min(limits.all);
         improve(&mut work, before, &inputs, [floor, enough]);

@@ -57,16 +57,17 @@ fn multiplies_matrices(function: &Function) -> bool {
     function.blocks.iter().flat_map(|block| &block.instructions).any(multiplies)
 }
 
-/// The largest register count below `registers` with which an SM holds more blocks, if there is one nearby; for a
-/// function that [`counts_blocks`].
+/// The largest register count below `registers` with which an SM holds enough more blocks, if there is one nearby; for
+/// a function that [`counts_blocks`].
 pub fn step_below(function: &Function, tables: &Tables, registers: u16) -> Option<u16> {
     let now = blocks(function, tables, registers)?;
-    let more = |&fewer: &u16| blocks(function, tables, fewer) > Some(now);
-    let farthest = registers - registers / SHARE as u16;
-    let step = (farthest..registers).rev().find(more)?;
     let (share, gain) = if multiplies_matrices(function) { (SHARE_OF_PRODUCTS, 0) } else { (SHARE, GAIN) };
-    let is_near = u32::from(registers - step) * share <= u32::from(registers);
-    (is_near && 100 * blocks(function, tables, step)? >= (100 + gain) * now).then_some(step)
+    let enough = |&fewer: &u16| {
+        blocks(function, tables, fewer)
+            .is_some_and(|blocks| blocks > now && 100 * blocks >= (100 + gain) * now)
+    };
+    let farthest = registers - registers / share as u16;
+    (farthest..registers).rev().find(enough)
 }
 
 /// Blocks that an SM holds, as far as registers and the known part of shared memory say, if the block size is known.
@@ -89,6 +90,8 @@ pub struct Throughput {
     warps: u64,
     /// Matrices are multiplied.
     multiplies: bool,
+    /// The warps of a block wait for each other.
+    meets: bool,
 }
 
 impl Throughput {
@@ -106,6 +109,7 @@ impl Throughput {
             blocks: blocks(function, tables, registers).map_or(0, u64::from),
             warps: u64::from(threads.div_ceil(tables.limits.warp_threads)),
             multiplies: multiplies_matrices(function),
+            meets: has_barrier(function),
         }
     }
 
@@ -124,16 +128,28 @@ impl Throughput {
         1000 * fewer.issued.saturating_sub(self.issued) / self.issued.max(1)
     }
 
+    /// True if the warps of a block wait for each other.
+    pub fn meets(&self) -> bool {
+        self.meets
+    }
+
     /// True if the function multiplies matrices.
     pub fn multiplies(&self) -> bool {
         self.multiplies
     }
 
     /// True if the schedulers issue an instruction in each cycle: then more warps hide nothing, and each additional
-    /// instruction costs its time. Next to MMAs other instructions are issued for free.
+    /// instruction costs its time. Next to MMAs other instructions are issued for free, and where all warps of a block
+    /// wait for its last one, those of other blocks issue.
     pub fn issues_always(&self) -> bool {
-        !self.multiplies && self.time * SCHEDULERS <= self.issued * self.blocks * self.warps
+        !self.multiplies && !self.meets && self.time * SCHEDULERS <= self.issued * self.blocks * self.warps
     }
+}
+
+/// True if a function has a barrier of the block.
+fn has_barrier(function: &Function) -> bool {
+    let mut instructions = function.blocks.iter().flat_map(|block| &block.instructions);
+    instructions.any(|i| i.opcode == Opcode::Sass(Op::BAR))
 }
 
 /// True if an instruction multiplies matrices.
