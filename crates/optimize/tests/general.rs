@@ -1735,7 +1735,8 @@ b0:
         b0:
           r0 = S2R %(SR_TID.X) ; 0
           r18 = MOV 0x4 ; 1
-          {r6 r7} = LDC.64 c[0][0x170] ; 3
+          r6 = MOV c[0][0x170] ; 3
+          r7 = MOV c[0][0x174] ; 3
           {r8 r9} = IMAD.WIDE r0, r18, c[0][0x160] ; 4
           {r10 r11} = IMAD.WIDE r0, r18, c[0][0x168] ; 5
           {r12 r13} = IMAD.WIDE r0, 0x8, {r6 r7} ; 6

@@ -4,6 +4,8 @@
 //! An instruction has one slot for an immediate or constant, so an immediate factor moves to a register: one for all
 //! multiplies by that factor, instead of a pair for each address. Addresses of array elements have this shape; a
 //! kernel has as many base addresses as arrays.
+//!
+//! Loads of constants that are left become moves there: those have no latency to wait for.
 
 use crate::analyses::definitions::{Definitions, Place};
 use crate::analyses::value_facts::is_plain_constant_load;
@@ -16,6 +18,7 @@ use oriole_ori::{
 };
 use oriole_sass::{Mod, Op};
 use rustc_hash::FxHashMap;
+use typed_index_collections::{TiVec, ti_vec};
 
 /// Operand index of the addend of a wide multiply.
 const ADDEND: usize = 2;
@@ -36,11 +39,80 @@ pub static PASS: Pass = Pass {
     )
 };
 
-/// Folds all pairs that are only addends into operands. True if there was one.
+/// Folds all pairs that are only addends into operands, and moves other constants. True if there was one.
 pub fn run(function: &mut Function, chip: Chip) -> bool {
     if !chip.adds_long_constants() {
         return false;
     }
+    let added = add_pairs(function, chip);
+    move_words(function) | added
+}
+
+/// Loads of one or two words become moves, after exits that come before what reads them: nothing is gained by being
+/// early. True if there was one.
+fn move_words(function: &mut Function) -> bool {
+    let mut changed = false;
+    let mut touched: TiVec<Value, u32> = ti_vec![u32::MAX; function.values.len()];
+    for block in &mut function.blocks {
+        if !block.instructions.iter().any(is_plain_constant_load) {
+            continue;
+        }
+        changed = true;
+        let old = std::mem::take(&mut block.instructions);
+        let exits = (0..).zip(&old).filter(|(_, it)| is_guarded_exit(it)).map(|(place, _)| place);
+        let exits: Vec<u32> = exits.collect();
+        // From the end: where each value is read or written next.
+        let mut moves: Vec<(u32, Instruction)> = Vec::new();
+        for (place, instruction) in (0..old.len() as u32).rev().zip(old.iter().rev()) {
+            if is_plain_constant_load(instruction) {
+                let values = &instruction.destinations[0].values;
+                let next = values.iter().map(|&value| touched[value]).min().unwrap_or(u32::MAX);
+                let exit = exits.iter().rev().find(|&&exit| exit < next).copied();
+                let place = exit.map_or(place, |exit| exit.max(place));
+                moves.extend(words(instruction).into_iter().rev().map(|word| (place, word)));
+            }
+            instruction.for_each_definition(|value| touched[value] = place);
+            instruction.for_each_use(|value| touched[value] = place);
+        }
+        for instruction in &old {
+            instruction.for_each_definition(|value| touched[value] = u32::MAX);
+            instruction.for_each_use(|value| touched[value] = u32::MAX);
+        }
+        moves.reverse();
+        moves.sort_by_key(|(place, _)| *place);
+        let mut moves = moves.into_iter().peekable();
+        for (place, instruction) in (0..).zip(old) {
+            if !is_plain_constant_load(&instruction) {
+                block.instructions.push(instruction);
+            }
+            while let Some((_, word)) = moves.next_if(|(at, _)| *at == place) {
+                block.instructions.push(word);
+            }
+        }
+    }
+    changed
+}
+
+fn is_guarded_exit(instruction: &Instruction) -> bool {
+    instruction.opcode == Opcode::Sass(Op::EXIT) && instruction.guard.is_some()
+}
+
+/// The moves in place of a load.
+fn words(load: &Instruction) -> Vec<Instruction> {
+    let SourceKind::Const { bank, base, offset } = load.sources[0].kind else { return Vec::new() };
+    let destination = &load.destinations[0];
+    let places = (offset..).step_by(4).zip(&destination.values);
+    let word = |(offset, &value)| {
+        let mut word = Instruction::new(Op::MOV, load.origin);
+        word.destinations.push(Destination::new(destination.file, [value]));
+        word.sources.push(Source::plain(SourceKind::Const { bank, base, offset }));
+        word
+    };
+    places.map(word).collect()
+}
+
+/// Pairs that are only addends become operands. True if there was one.
+fn add_pairs(function: &mut Function, chip: Chip) -> bool {
     let pairs = pairs(function, chip);
     if pairs.is_empty() {
         return false;
