@@ -27,6 +27,14 @@ use_oracle() {
     export ORIOLE_ORACLE_VOLTA="$PWD/.oracle/older/triton/backends/nvidia/bin"
 }
 
+# Tests that compare tables with what NVIDIA's tools answer, by long questions: the step `tables` runs them.
+tables_of_tools=(
+    cubins::text_is_the_disassemblers
+    cubins::bits_without_a_meaning_change_no_text
+    cubins::random_words_read_as_the_disassembler_reads_them
+    families::targets_are_compiled_for_the_architectures_that_ptxas_has
+)
+
 # install PROGRAM PACKAGE: from Debian, if it is missing and that is possible.
 install() {
     command -v "$1" >/dev/null || { [ "$(id -u)" = 0 ] && \

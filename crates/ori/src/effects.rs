@@ -179,6 +179,11 @@ pub fn is_transfer(instruction: &Instruction) -> bool {
     }
 }
 
+/// True if the instruction ends the thread on a condition.
+pub fn is_guarded_exit(instruction: &Instruction) -> bool {
+    instruction.opcode == Opcode::Sass(Op::EXIT) && instruction.guard.is_some()
+}
+
 /// True if the instruction ends the thread or leaves the function.
 pub fn leaves_function(instruction: &Instruction) -> bool {
     match instruction.opcode {

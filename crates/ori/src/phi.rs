@@ -88,6 +88,12 @@ impl Phi {
         self.sources.iter().filter_map(|(_, source)| source.value())
     }
 
+    /// The source on the edge from this predecessor.
+    #[inline]
+    pub fn source_from(&self, predecessor: BlockId) -> Option<PhiSource> {
+        self.sources.iter().find(|(from, _)| *from == predecessor).map(|&(_, source)| source)
+    }
+
     /// The values, to be replaced.
     #[inline]
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {

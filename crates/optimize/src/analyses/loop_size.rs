@@ -26,8 +26,8 @@ pub struct LoopSize {
     pub shared_loads: u32,
     /// Loads from global, local or generic memory.
     pub far_loads: u32,
-    /// It writes memory.
-    pub writes: bool,
+    /// Stores and atomics.
+    pub stores: u32,
 }
 
 /// The size of these blocks, which are a loop; `None` if one of the operations must stay single, or the loop has more
@@ -40,9 +40,9 @@ pub fn loop_size(function: &Function, blocks: &[BlockId], most: u32) -> Option<L
             if size.operations > most + CONTROL {
                 return None;
             }
-            size.writes |= instruction.memory.is_some_and(|memory| memory.writes);
             match instruction.memory {
-                Some(memory) if memory.reads && !memory.writes => match memory.space {
+                Some(memory) if memory.writes => size.stores += 1,
+                Some(memory) if memory.reads => match memory.space {
                     Space::Shared => size.shared_loads += 1,
                     Space::Constant => {}
                     _ => size.far_loads += 1,

@@ -4,6 +4,7 @@ pub mod accesses;
 pub mod byte_selectors;
 pub mod counted_loop;
 pub mod definitions;
+pub mod guarding;
 pub mod loop_size;
 pub mod memory_order;
 pub mod slots;

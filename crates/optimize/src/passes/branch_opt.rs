@@ -10,7 +10,7 @@ use oriole_options::Optimization;
 use oriole_ori::branches::{fold_equal_targets, guarded_branch, is_plain_branch, skip_empty_blocks};
 use oriole_ori::edges;
 use oriole_ori::{
-    Block, BlockId, FormChange, Function, Instruction, Opcode, Outcome, Pass, canonical, exits::is_bare_exit,
+    Block, BlockId, FormChange, Function, Instruction, Outcome, Pass, canonical, effects, exits::is_bare_exit,
 };
 use oriole_sass::Op;
 use typed_index_collections::{TiVec, ti_vec};
@@ -88,7 +88,7 @@ fn exit_in_place(function: &mut Function) -> bool {
                     block.instructions.pop();
                 }
                 // An indexed branch with one target stays.
-                if block.instructions.last().is_some_and(oriole_ori::effects::is_indirect_branch) {
+                if block.instructions.last().is_some_and(effects::is_indirect_branch) {
                     continue;
                 }
                 block.instructions.push(exit);
@@ -111,7 +111,10 @@ fn exit_after_loop(function: &mut Function) -> bool {
         let block = function.block(id);
         let [header] = block.successors[..] else { continue };
         let [.., exit, back] = block.instructions.as_slice() else { continue };
-        if cfg.position(header) > cfg.position(id) || !is_guarded_exit(exit) || !is_plain_branch(back) {
+        if cfg.position(header) > cfg.position(id)
+            || !effects::is_guarded_exit(exit)
+            || !is_plain_branch(back)
+        {
             continue;
         }
         let guard = exit.guard.map(|guard| oriole_ori::Guard { negated: !guard.negated, ..guard });
@@ -145,7 +148,7 @@ pub fn join_chains(function: &mut Function) -> bool {
         while let [next] = function.block(id).successors[..] {
             let ends_plainly = match function.block(id).instructions.last() {
                 Some(last) => {
-                    is_plain_branch(last) || !oriole_ori::effects::is_transfer(last) || is_guarded_exit(last)
+                    is_plain_branch(last) || !effects::is_transfer(last) || effects::is_guarded_exit(last)
                 }
                 None => true,
             };
@@ -181,8 +184,4 @@ pub fn join_chains(function: &mut Function) -> bool {
         }
     }
     changed
-}
-
-fn is_guarded_exit(instruction: &Instruction) -> bool {
-    instruction.opcode == Opcode::Sass(Op::EXIT) && instruction.guard.is_some()
 }

@@ -14,7 +14,7 @@ use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::{
     BlockId, Destination, Dominators, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo,
-    Source, SourceKind, Value, is_legal,
+    Source, SourceKind, Value, effects, is_legal,
 };
 use oriole_sass::{Mod, Op};
 use rustc_hash::FxHashMap;
@@ -59,7 +59,7 @@ fn move_words(function: &mut Function) -> bool {
         }
         changed = true;
         let old = std::mem::take(&mut block.instructions);
-        let exits = (0..).zip(&old).filter(|(_, it)| is_guarded_exit(it)).map(|(place, _)| place);
+        let exits = (0..).zip(&old).filter(|(_, it)| effects::is_guarded_exit(it)).map(|(place, _)| place);
         let exits: Vec<u32> = exits.collect();
         // From the end: where each value is read or written next.
         let mut moves: Vec<(u32, Instruction)> = Vec::new();
@@ -91,10 +91,6 @@ fn move_words(function: &mut Function) -> bool {
         }
     }
     changed
-}
-
-fn is_guarded_exit(instruction: &Instruction) -> bool {
-    instruction.opcode == Opcode::Sass(Op::EXIT) && instruction.guard.is_some()
 }
 
 /// The moves in place of a load.

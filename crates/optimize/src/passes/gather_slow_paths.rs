@@ -382,10 +382,7 @@ fn gather(function: &mut Function, group: Group) -> BlockId {
             .block(path.join)
             .phis
             .iter()
-            .map(|phi| {
-                let fast = phi.sources.iter().find(|(block, _)| *block == from).map(|(_, source)| *source);
-                (phi.destination, fast)
-            })
+            .map(|phi| (phi.destination, phi.source_from(from)))
             .collect();
         for (at, (destination, fast)) in merged.into_iter().enumerate() {
             let own = function.new_value(function.file(destination), None);

@@ -8,12 +8,12 @@
 //! Not joined: branches whose ways to the common place bring it different values, and code that is rarely executed.
 //! SSA in, SSA out.
 
-use crate::passes::predication::is_cheap_anywhere;
+use crate::analyses::guarding::is_cheap_anywhere;
 use oriole_options::Optimization;
 use oriole_ori::branches::guarded_branch;
 use oriole_ori::{
     Allowance, BlockId, Destination, File, FormChange, Function, Guard, Instruction, Opcode, Outcome, Pass,
-    Phi, Source, SourceKind, canonical, edges,
+    Source, SourceKind, canonical, edges,
 };
 use oriole_sass::{Mod, Op};
 use typed_index_collections::{TiVec, ti_vec};
@@ -114,12 +114,9 @@ fn is_one_place(
     let direct = to[0] == to[1];
     let ((a, first), (b, second)) =
         if direct { ((from[0], to[0]), (from[1], to[1])) } else { (end(0), end(1)) };
-    let of = |phi: &Phi, from: BlockId| {
-        phi.sources.iter().find(|(predecessor, _)| *predecessor == from).map(|&(_, source)| source)
-    };
     first == second
         && entering[first] <= WAYS
-        && function.block(first).phis.iter().all(|phi| of(phi, a) == of(phi, b))
+        && function.block(first).phis.iter().all(|phi| phi.source_from(a) == phi.source_from(b))
 }
 
 /// The condition on which a block goes one of its ways.

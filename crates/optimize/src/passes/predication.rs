@@ -10,6 +10,7 @@
 //!
 //! Blocks that form a straight line afterwards are merged: the schedulers work on one block at a time.
 
+use crate::analyses::guarding::{fits, is_harmless};
 use crate::{passes::branch_opt, rewriting::guarded_selections};
 use oriole_options::Optimization;
 use oriole_ori::pattern::{Alternative, Contest, Cost, Decisions};
@@ -148,47 +149,6 @@ fn small_side(function: &Function, cfg: &Cfg, head: BlockId, id: BlockId) -> Opt
     (code.len() <= LIMIT && code.iter().all(fits)).then_some(next)
 }
 
-/// Whether an instruction can be guarded, or executed always, and stays about one.
-pub(crate) fn fits(i: &Instruction) -> bool {
-    i.guard.is_none()
-        && i.call.is_none()
-        && !effects::is_convergent(i)
-        && !effects::is_transfer(i)
-        && !matches!(i.opcode, Opcode::Pseudo(p) if is_long(p))
-        && i.destinations.iter().all(|d| matches!(d.file, File::R | File::P))
-}
-
-/// Whether an instruction can be executed where it was not, at about the cost of one.
-pub(crate) fn is_cheap_anywhere(instruction: &Instruction) -> bool {
-    fits(instruction) && is_harmless(instruction)
-}
-
-/// Operations that become many.
-fn is_long(pseudo: Pseudo) -> bool {
-    matches!(
-        pseudo,
-        Pseudo::Divide
-            | Pseudo::Remainder
-            | Pseudo::FDivide
-            | Pseudo::FReciprocal
-            | Pseudo::FSquareRoot
-            | Pseudo::MulHi64
-            | Pseudo::ParallelCopy
-            | Pseudo::Parameters
-            | Pseudo::Return
-            | Pseudo::Call
-            | Pseudo::CallHelper
-    )
-}
-
-/// True if running it on lanes that would not have has no visible effect. A constant load by register may
-/// fault where the index is not checked.
-pub(crate) fn is_harmless(instruction: &Instruction) -> bool {
-    let indexed = |s: &Source| matches!(s.kind, SourceKind::ConstIndexed(_));
-    instruction.opcode == Opcode::Pseudo(Pseudo::Undefined)
-        || (effects::is_pure(instruction) && !instruction.sources.iter().any(indexed))
-}
-
 /// Encodings of a value that merges two paths.
 static MERGE: Contest = Contest {
     name: "a value that a condition chooses",
@@ -263,10 +223,7 @@ fn merge_phis(
     let mut phis = std::mem::take(&mut function.block_mut(join).phis);
     let mut selections = Vec::new();
     for phi in &mut phis {
-        let pick = |from: BlockId| {
-            let source = phi.sources.iter().find(|(p, _)| *p == from).map(|&(_, source)| source);
-            source.expect("a phi has a source for each incoming edge")
-        };
+        let pick = |from| phi.source_from(from).expect("a phi has a source for each incoming edge");
         let (holds, fails) = (pick(first), pick(second));
         phi.sources.retain(|(p, _)| *p != first && *p != second);
         let predicated = if holds == fails {

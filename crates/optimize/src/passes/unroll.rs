@@ -230,7 +230,7 @@ fn shape(counted: &CountedLoop, size: LoopSize, trips: Option<u64>, exits: usize
     match counted.step {
         Addend::Number(step) => Gate::exists(counted, step as i64).then_some(Shape::Open(step as i64)),
         // Tests cost more than they save, but for loads in flight, and with stores there is often one iteration.
-        Addend::Source(_) if size.far_loads == 0 || size.writes => None,
+        Addend::Source(_) if size.far_loads == 0 || size.stores > 0 => None,
         Addend::Source(_) if operations <= GUARDED && counted.bits() == 32 => Some(Shape::Guarded(COPIES)),
         Addend::Source(_) => (operations <= GUARDED_FEW).then_some(Shape::Guarded(REST)),
     }

@@ -7,10 +7,9 @@
 //!
 //! It is here because unrolling decides which loops get such copies, and how many. Outside SSA.
 
+use crate::analyses::guarding::{fits, is_harmless};
 use oriole_ori::{BlockId, Builder, File, Function, Guard, Instruction, Liveness, Pseudo, Source, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
-
-use crate::passes::predication::{fits, is_harmless};
 
 /// A loop of one block.
 pub(crate) struct GuardedCopies {
