@@ -147,6 +147,9 @@ class Program(Shapes, Tiles, Calls):
                                           f'st{dot}{space}.v4.u32 [{base}], {{%r{a}, %r{b}, %r{a}, 7}};',
                                           f'ld{dot}{space}.v2.u64 {{%d0, %d1}}, [{base}];',
                                           f'atom{dot}{space}.add.u32 %r{a}, [{base}+4], %r{b};',
+                                          f'atom{dot}{space}.{self.random.choice(["inc", "dec"])}.u32 %r{a}, [{base}+12], %r{b};',
+                                          f'atom{dot}{space}.cas.b64 {self.register("d")}, [{base}], {self.register("d")}, {self.register("d")};',
+                                          f'atom{dot}{space}.{self.random.choice(["add.u64", "max.s64", "min.u64", "xor.b64"])} {self.register("d")}, [{base}+8], {self.register("d")};',
                                           f'atom{dot}{space}.exch.b64 {self.register("d")}, [{base}+8], {self.register("d")};']))
         elif which in (5, 6):
             a, b = self.random.sample(range(POOL['r']), 2)
@@ -159,11 +162,13 @@ class Program(Shapes, Tiles, Calls):
                                           f'st.global.v2.f64 [%slot+{SCRATCH + 32}], {{0d3FF8000000000000, 0dC008000000000000}};']))
         else:
             slot = self.random.randrange(len(SHARED_OPERATIONS))
-            space, base, kind = self.random.choice([('global', '%all', 'u32'), ('shared', '%both', 'u32'), ('global', '%all', 'u64')])
+            space, base, kind = self.random.choice([(space, base, kind) for space, base in [('global', '%all'), ('shared', '%both')] for kind in ['u32', 'u64']])
             operation = SHARED_OPERATIONS[slot]
             typed = operation if operation in ('add', 'min', 'max') else None
             bits = kind if typed else 'b' + kind[1:]
             value = self.register('r' if kind == 'u32' else 'd')
+            # Lanes that add the same are combined in another way.
+            value = self.random.choice([value, value, str(self.random.choice([1, 3, 255])), '%given' if kind == 'u32' else '0xfffffffff'])
             at = 4 * slot if kind == 'u32' else 32 + 8 * slot
             self.emit(f'{self.guard()}red.{space}.{operation}.{bits} [{base}+{at}], {value};')
 

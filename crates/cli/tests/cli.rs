@@ -2,7 +2,7 @@
 //! and listings that assemble back to the words they came from.
 
 use crate::support::{
-    compile, data, files, finish, names, oriole, read_cubin, round_trip, say, scratch, text,
+    compile, data, files, finish, is_thorough, names, oriole, read_cubin, round_trip, say, scratch, text,
 };
 use oriole_pipeline::Work;
 use serde_json::Value;
@@ -540,7 +540,7 @@ fn own_cubins_are_the_same_bytes_every_time_and_round_trip() {
         // A plain run has the code of -O3, and one of the others by turns.
         let all: [&[&str]; 3] = [&["-O3"], &["-O0"], &["-O3", "--maxrregcount", "24"]];
         let short = [all[0], all[1 + at % 2]];
-        for options in if is_thorough() { &all[..] } else { &short } {
+        for &options in if is_thorough() { &all[..] } else { &short[..] } {
             let output = folder.path().join("k.cubin");
             let compile = |jobs| compile(&input, &output, &[options, &["--jobs", jobs]].concat());
             let first = match compile("1") {
