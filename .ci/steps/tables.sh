@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Tables whose every row NVIDIA's tools decide: words of SASS in the disassembler, targets and architectures in ptxas.
-# reads: crates/sass crates/chip crates/cli/tests/families.rs test-data/ptxas/targets.txt
+# Tables whose every row NVIDIA's tools decide: words of SASS in the disassembler, targets and architectures in ptxas. The words are those of
+# `cargo xtask guard-data` and random ones.
+# reads: crates/sass crates/chip crates/cli/tests/families.rs test-data/ptxas/targets.txt test-data/kernels/*.ptx tools/xtask/src/guard_data.rs tools/xtask/src/oracle.rs
 . "$(dirname "$0")/../common.sh"
 use_oracle || { echo "SKIPPED: comparisons with NVIDIA's tools"; exit 0; }
 lint_while_compiling
