@@ -26,7 +26,7 @@ def main(arguments):
     if arguments[:1] == ['ptx']:
         ptx(arguments[1:])
         return
-    import accesses, arrays, atomics, barriers, blackwell, borders, bounds, bulk, clusters, counters, deep, exchange, fetches, floats, flow, folds, fragments, gradients, grants, handwritten, heap, hints, loops, matrix, meetings, memory_values, newer, newest, odd_forms, pipelines, published, roundings, rows, selection, singles, slow_ways, small_forms, stack, tensor_memory, tensors, textures, trees, video, warp_group, words
+    import accesses, arrays, atomics, barriers, blackwell, borders, bounds, bulk, clusters, counters, deep, exchange, fetches, floats, flow, folds, fragments, gradients, grants, handwritten, heap, hints, loops, matrix, meetings, memory_values, narrow_parameters, newer, newest, odd_forms, pipelines, published, roundings, rows, selection, singles, slow_ways, small_forms, stack, tensor_memory, tensors, textures, trees, video, warp_group, words
     accesses.write_ptx()
     barriers.write_ptx()
     clusters.write_ptx()
@@ -61,6 +61,7 @@ def main(arguments):
     small_forms.write_ptx()
     stack.write_ptx()
     gradients.write_ptx()
+    narrow_parameters.write_ptx()
     tensors.write_ptx()
     tensor_memory.write_ptx()
     textures.write_ptx()

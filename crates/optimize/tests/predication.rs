@@ -177,6 +177,67 @@ b3:
     );
 }
 
+/// Neither load waits for the other: one of them keeps nothing, and a select follows. What needs no load may be kept.
+#[test]
+fn loads_of_both_sides_are_in_flight_together() {
+    check(
+        "
+kernel
+b0: -> b1 b2
+  r0 = S2R %(SR_TID.X) ; 0
+  p1, PT = ISETP.AND.LT r0, 0x3, PT ; 1
+  @!p1 BRA b1 ; 2
+b1: -> b3
+  r2 = LDG.E [{r0 r0}] mem(global r) ; 3
+  r3 = LOP3.LUT RZ, r2, RZ, #51, !PT ; 4
+b2: -> b3
+  r4 = LDG.E [{r0 r0}+0x4] mem(global r) ; 5
+b3: -> b4 b5
+  r5 = phi b1: r3, b2: r4
+  r6 = LDG.E [{r0 r0}+0x8] mem(global r) ; 6
+  @p1 BRA b4 ; 7
+b4: -> b5
+  r7 = LDG.E [{r0 r5}] mem(global r) ; 8
+b5: -> b6 b7
+  r8 = phi b3: r6, b4: r7
+  r9 = IADD3 r0, 0x5, RZ ; 9
+  @p1 BRA b6 ; 10
+b6: -> b7
+  r10 = LDG.E [{r0 r0}+0x10] mem(global r) ; 11
+b7:
+  r11 = phi b5: r9, b6: r10
+  STG.E [0x8], r8 mem(global w) ; 12
+  STG.E [0xc], r11 mem(global w) ; 12
+  EXIT ; 13
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+              value r3
+            b0: -> b1
+              r0 = S2R %(SR_TID.X) ; 0
+              p1, PT = ISETP.AND.LT r0, 0x3, PT ; 1
+              r12 = Undefined ; 3
+              r13 = Undefined ; 5
+              @!p1 r2 = LDG.E [{r0 r0}] tied(r12) mem(global r) ; 3
+              @p1 r4 = LDG.E [{r0 r0}+0x4] tied(r13) mem(global r) ; 5
+              @!p1 r5 = LOP3.LUT RZ, r2, RZ, #51, !PT tied(r4) ; 2
+            b1: -> b2
+              r6 = LDG.E [{r0 r0}+0x8] mem(global r) ; 6
+              r14 = Undefined ; 8
+              @p1 r7 = LDG.E [{r0 r5}] tied(r14) mem(global r) ; 8
+              r8 = SEL r7, r6, p1 ; 7
+            b2: -> b3
+              r9 = IADD3 r0, 0x5, RZ ; 9
+              @p1 r10 = LDG.E [{r0 r0}+0x10] tied(r9) mem(global r) ; 11
+              r11 = Copy r10 ; 10
+            b3:
+              STG.E [0x8], r8 mem(global w) ; 12
+              STG.E [0xc], r11 mem(global w) ; 12
+              EXIT ; 13
+        "#]],
+    );
+}
+
 #[test]
 fn a_barrier_stays_behind_its_branch() {
     let text = "

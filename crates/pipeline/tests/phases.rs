@@ -93,18 +93,18 @@ fn every_pass_changes_a_kernel() {
     expect![[r#"
         5 ConvertUnsupportedOps: meetings meetings_of_reductions, 12 functions
         10 EarlyOriSimpleLiveDead: atomics atomic_add_floats, 217 functions
-        13 GeneralOptimizeEarly: atomics atomic_all_u32, 389 functions
+        13 GeneralOptimizeEarly: atomics atomic_all_u32, 393 functions
         133 MergeEquivalentConditionalFlow: barrier_objects copy_pipeline, 7 functions
-        15 OriBranchOpt: atomics atomic_add_floats, 147 functions
+        15 OriBranchOpt: atomics atomic_add_floats, 150 functions
         16 OriPerformLiveDeadFirst: handwritten branch_to_next, 1 functions
         18 OriLoopSimplification: heap heap_lists, 4 functions
         21 OriStrengthReduce: counters counters_global, 15 functions
         22 OriLoopUnrolling: attention attention_f16, 95 functions
-        23 GenerateMovPhi: atomics atomic_add_floats, 365 functions
-        29 GeneralOptimize: atomics atomic_max_f32, 288 functions
-        31 OriLinearReplacement: atomics atomic_all_u32, 171 functions
+        23 GenerateMovPhi: atomics atomic_add_floats, 369 functions
+        29 GeneralOptimize: atomics atomic_max_f32, 291 functions
+        31 OriLinearReplacement: atomics atomic_all_u32, 175 functions
         32 CompactLocalMemory: memory_values memory_values_first, 8 functions
-        33 OriPerformLiveDeadSecond: atomics atomic_add_floats, 228 functions at level 0
+        33 OriPerformLiveDeadSecond: atomics atomic_add_floats, 231 functions at level 0
         35 OriHoistInvariantsEarly: atomics atomic_lock, 121 functions
         38 OptimizeNestedCondBranches: trees tree_of_sums, 3 functions
         44 OptimizeUniformAtomic: atomics atomic_all_u32, 14 functions
@@ -116,19 +116,19 @@ fn every_pass_changes_a_kernel() {
         55 LateExpansion: barrier_objects objects, 41 functions
         56 SpeculativeHoistComInsts: attention attention_f16, 16 functions
         58 GeneralOptimizeLate: barrier_objects objects, 59 functions
-        63 OriDoPredication: atomics atomic_add_floats, 76 functions
+        63 OriDoPredication: atomics atomic_add_floats, 77 functions
         64 LateOriCommoning: barrier_objects copy_pipeline, 14 functions
         65 GeneralOptimizeLate2: memory_values memory_values_first, 8 functions
         66 OriHoistInvariantsLate: borders borders_sqrt_f64, 13 functions
-        69 OriDoRemat: atomics atomic_add_floats, 121 functions
-        72 LateExpandSyncInstructions: atomics atomic_add_floats, 201 functions
-        73 ConvertAllMovPhiToMov: atomics atomic_add_floats, 233 functions
-        74 ConvertToUniformReg: attention attention_f16, 107 functions
-        75 LateArchOptimizeFirst: atomics atomic_all_u32, 321 functions for sm_86
+        69 OriDoRemat: atomics atomic_add_floats, 124 functions
+        72 LateExpandSyncInstructions: atomics atomic_add_floats, 204 functions
+        73 ConvertAllMovPhiToMov: atomics atomic_add_floats, 237 functions
+        74 ConvertToUniformReg: attention attention_f16, 110 functions
+        75 LateArchOptimizeFirst: atomics atomic_all_u32, 325 functions for sm_86
         78 LateExpansionUnsupportedOps: atomics atomic_all_u64, 161 functions
         79 OriHoistInvariantsLate2: handwritten invariant_conditions, 3 functions
-        81 LateArchOptimizeSecond: atomics atomic_all_u64, 180 functions
-        83 OriBackCopyPropagate: atomics atomic_max_f32, 151 functions
+        81 LateArchOptimizeSecond: atomics atomic_all_u64, 181 functions
+        83 OriBackCopyPropagate: atomics atomic_max_f32, 154 functions
         85 OriPropagateGmma: atomics_sm90 atomic_b128, 76 functions
         87 FixupGmmaSequence: warp_group wgmma_floats, 7 functions
         88 OriHoistInvariantsLate3: warp_group wgmma_gemm, 1 functions

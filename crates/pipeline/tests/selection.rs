@@ -44,7 +44,7 @@ const ALTERNATIVES: &[(&str, &str, &str, &str)] = &[
     ("a sum with a shifted addend", "SHF and IADD3", "hash", "hash_crc32"),
     ("a uniform value", "in a general register", "atomics", "atomic_append"),
     ("a uniform value", "in a uniform register", "rows_barrier", "rows_barrier_handover"),
-    ("a value that a condition chooses", GUARDED, "selection", "guarded_and_far"),
+    ("a value that a condition chooses", GUARDED, "narrow_parameters", "chosen_loads"),
     ("a value that a condition chooses", "selected", "control", "control_interpreter"),
     ("an address with a known part", "[R+imm]", "atomics", "atomic_append"),
     ("an address with a known part", "the sum in a register", "selection", "guarded_and_far"),

@@ -2,7 +2,8 @@
 //!
 //! A hammock is a block that branches over one small block, or to one of two small blocks, with a common successor.
 //! Computations of the small blocks without effects are executed always; stores, loads and other effects are guarded
-//! by the branch predicate. Phis become selects, or the last guarded definition keeps the other value as its old one.
+//! by the branch predicate. Phis become selects, or the last guarded definition keeps the other value as its old one. A
+//! load does not if it would wait for another load then: both are in flight together, and a select follows them.
 //! The branch is removed, and with it the divergence.
 //!
 //! Not converted: convergent operations, calls, already guarded instructions, and blocks longer than a limit, beyond
@@ -18,7 +19,8 @@ use oriole_ori::{
     Allowance, Block, BlockId, Cfg, Destination, File, FormChange, Function, Guard, Instruction, Opcode,
     Origin, Outcome, Pass, Pseudo, Source, SourceKind, Value, canonical, edges, effects,
 };
-use oriole_sass::{Mod, Op};
+use oriole_sass::{Effect, Mod, Op};
+use rustc_hash::FxHashMap;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// Most instructions in a side: about the cost of a branch and the reconvergence after it.
@@ -222,6 +224,7 @@ fn merge_phis(
     let whole = function.block(join).phis.first().map_or(0, |phi| phi.sources.len()) <= 2;
     let mut phis = std::mem::take(&mut function.block_mut(join).phis);
     let mut selections = Vec::new();
+    let waits = Waits::of(function, head, guarded);
     for phi in &mut phis {
         let pick = |from| phi.source_from(from).expect("a phi has a source for each incoming edge");
         let (holds, fails) = (pick(first), pick(second));
@@ -231,7 +234,7 @@ fn merge_phis(
         } else {
             let (holds, fails) = (holds.source(), fails.source());
             let merged = MERGE.decide(decisions, origin, |alternative| match alternative {
-                0 => keep_old(&mut guarded.code, &mut guarded.definitions, &holds, &fails, uses)
+                0 => keep_old(guarded, [&holds, &fails], uses, &waits)
                     .map(|value| Some(value.into()))
                     .ok_or("neither value is the result of a guarded instruction that can keep the other"),
                 _ => Ok(None),
@@ -281,19 +284,58 @@ fn keep_undefined(function: &mut Function, head: BlockId, instruction: &mut Inst
     instruction.tied = tied;
 }
 
+/// How many loads of the head and the sides come one after the other before a value is known; those without any are
+/// left out.
+struct Waits(FxHashMap<Value, u32>);
+
+impl Waits {
+    /// Nothing is asked unless a guarded instruction loads.
+    fn of(function: &Function, head: BlockId, guarded: &Guarded) -> Waits {
+        let mut waits = Waits(FxHashMap::default());
+        if !guarded.definitions.iter().any(|&(_, at)| is_load(&guarded.code[at])) {
+            return waits;
+        }
+        for instruction in function.block(head).instructions.iter().chain(&guarded.code) {
+            let loads = waits.before(instruction) + u32::from(is_load(instruction));
+            if loads > 0 {
+                instruction.for_each_definition(|value| {
+                    waits.0.insert(value, loads);
+                });
+            }
+        }
+        waits
+    }
+
+    /// How many come before an instruction.
+    fn before(&self, instruction: &Instruction) -> u32 {
+        let mut most = 0;
+        instruction.for_each_use(|value| most = most.max(self.0.get(&value).copied().unwrap_or(0)));
+        most
+    }
+
+    /// Whether a load would come after one more of them if it kept this value.
+    fn grow(&self, load: &Instruction, kept: Value) -> bool {
+        is_load(load) && self.0.get(&kept).is_some_and(|&loads| loads > self.before(load))
+    }
+}
+
+fn is_load(instruction: &Instruction) -> bool {
+    matches!(instruction.opcode, Opcode::Sass(op) if op.info().effect == Effect::Load)
+}
+
 /// If one path's value is the result of a guarded instruction without other readers, the value of the other path
 /// becomes the old value that it keeps.
 fn keep_old(
-    code: &mut [Instruction],
-    guarded: &mut Vec<(Value, usize)>,
-    holds: &Source,
-    fails: &Source,
+    guarded: &mut Guarded,
+    [holds, fails]: [&Source; 2],
     uses: &TiSlice<Value, u32>,
+    waits: &Waits,
 ) -> Option<Value> {
+    let Guarded { code, definitions } = guarded;
     for (new, old) in [(holds, fails), (fails, holds)] {
         let (Some(new), Some(old)) = (new.as_plain_value(), old.as_plain_value()) else { continue };
-        let Some(place) = guarded.iter().position(|(value, _)| *value == new) else { continue };
-        let at = guarded[place].1;
+        let Some(place) = definitions.iter().position(|(value, _)| *value == new) else { continue };
+        let at = definitions[place].1;
         let mut defined = Vec::new();
         code[at].for_each_definition(|value| defined.push(value));
         // The other value must be available before this instruction, which must have no other reader.
@@ -302,11 +344,11 @@ fn keep_old(
             i.for_each_definition(|value| defines |= value == old);
             defines
         });
-        if defined.len() != 1 || uses[new] != 1 || known_later {
+        if defined.len() != 1 || uses[new] != 1 || known_later || waits.grow(&code[at], old) {
             continue;
         }
         code[at].tied.push(old);
-        guarded.remove(place);
+        definitions.remove(place);
         return Some(new);
     }
     None
