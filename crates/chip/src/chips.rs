@@ -70,6 +70,8 @@ pub(crate) struct Row {
     pub loads_read_in_order: bool,
     /// Wide multiply-adds read an addend pair from a constant bank; otherwise the pair is loaded first.
     pub adds_long_constants: bool,
+    /// Loads from constant banks extend bytes by their sign as well. ptxas takes two instructions for that on other chips.
+    pub loads_signed_constants: bool,
     /// f64 operations read pairs of words from a constant bank.
     pub reads_long_constants: bool,
     /// Lanes that add one to words of shared memory are counted by an instruction of its own.
@@ -106,6 +108,7 @@ const TURING_FAMILY: Row = Row {
     pauses_before_barriers: false,
     loads_read_in_order: false,
     adds_long_constants: true,
+    loads_signed_constants: true,
     reads_long_constants: true,
     counts_in_shared_memory: false,
     driver_keeps_from_32: false,
@@ -143,6 +146,7 @@ const HOPPER_FAMILY: Row = Row {
     loads_before_copies: 3,
     loads_read_in_order: true,
     adds_long_constants: false,
+    loads_signed_constants: false,
     counts_in_shared_memory: true,
     driver_keeps_from_32: true,
     uniform_handles: true,

@@ -91,6 +91,11 @@ impl Chip {
         self.row().adds_long_constants
     }
 
+    /// True if loads from constant banks extend bytes by their sign, as in ptxas code.
+    pub const fn loads_signed_constants(self) -> bool {
+        self.row().loads_signed_constants
+    }
+
     /// True if f64 operations read pairs of words from a constant bank.
     pub const fn reads_long_constants(self) -> bool {
         self.row().reads_long_constants

@@ -167,6 +167,44 @@ b0:
 }
 
 #[test]
+fn narrow_parameters_become_uniform() {
+    let text = "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = LDC.U8 c[0][0x210] ; 1
+  r2 = LDC.S8 c[0][0x211] ; 2
+  r3 = PRMT r1, 0x8880, RZ ; 3
+  p4, PT = ISETP.EQ.AND r3, RZ, PT ; 4
+  r5 = IADD3 r0, r2, RZ ; 5
+  r6 = PRMT r0, 0x8880, RZ ; 6
+  @p4 STG.E [0x8], r5 mem(global w) ; 7
+  STG.E [0xc], r6 mem(global w) ; 8
+  EXIT ; 9
+";
+    let mut function = parse(text).unwrap();
+    uniform_registers::run(&mut function, Chip::SM_90, None);
+    expect![[r#"
+        kernel params=0 barriers=0
+          value r1
+          value r2
+          value r3
+        b0:
+          r0 = S2R %(SR_TID.X) ; 0
+          u7 = ULDC.U8 c[0][0x210] ; 1
+          u8 = ULDC.S8 c[0][0x211] ; 2
+          u9 = UPRMT u7, 0x8880, URZ ; 3
+          p4, PT = ISETP.AND.EQ RZ, u9, PT ; 4
+          r5 = IADD3 r0, u8, RZ ; 5
+          r6 = PRMT r0, 0x8880, RZ ; 6
+          @p4 STG.E [0x8], r5 mem(global w) ; 7
+          STG.E [0xc], r6 mem(global w) ; 8
+          EXIT ; 9
+    "#]]
+    .assert_eq(&function.to_string());
+}
+
+#[test]
 fn parameters_and_block_numbers_become_uniform() {
     let text = "
 kernel

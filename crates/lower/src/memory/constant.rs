@@ -53,9 +53,14 @@ pub(super) fn load_bank(cx: &mut Lower<'_>, i: &Instruction, address: &Address, 
     if ty.bits() < 32 {
         for number in 0..count as i64 {
             let d = cx.b.r();
-            let size: &[Mod] = if ty.bits() == 8 { &[Mod::U8] } else { &[Mod::U16] };
-            cx.load_constant([d], size, at(number * i64::from(ty.bytes())));
-            let extended = if ty.is_signed() { cx.extend(d.into(), ty) } else { d.into() };
+            let signed = ty.bits() == 8 && ty.is_signed() && cx.chip.loads_signed_constants();
+            let size = match ty.bits() {
+                8 if signed => Mod::S8,
+                8 => Mod::U8,
+                _ => Mod::U16,
+            };
+            cx.load_constant([d], &[size], at(number * i64::from(ty.bytes())));
+            let extended = if ty.is_signed() && !signed { cx.extend(d.into(), ty) } else { d.into() };
             parts.push(SmallVec::from_iter([extended]));
         }
         return cx.write_all(&elements, whole, parts);

@@ -13,6 +13,9 @@ use typed_index_collections::TiVec;
 /// For each value the UR value that would take its place.
 pub(crate) type Candidates = TiVec<Value, Option<Value>>;
 
+/// Sizes of loads from constant banks, besides a word.
+const LOADED: [Mod; 5] = [Mod::U8, Mod::S8, Mod::U16, Mod::S16, Mod::_64];
+
 /// The instruction on the uniform datapath, if all its sources are uniform there; results still named as in R.
 pub(crate) fn uniform_form(
     chip: Chip,
@@ -31,7 +34,7 @@ pub(crate) fn uniform_form(
     }
     let computes = match op {
         Op::LDC => {
-            let plain = instruction.mods.iter().all(|m| m == Mod::_64);
+            let plain = instruction.mods.iter().all(|m| LOADED.contains(&m));
             if !plain
                 || !matches!(instruction.sources.as_slice(), [Source { kind: SourceKind::Const { .. }, .. }])
             {
@@ -52,6 +55,7 @@ pub(crate) fn uniform_form(
         | Op::IMAD
         | Op::LEA
         | Op::LOP3
+        | Op::PRMT
         | Op::SHF
         | Op::FADD
         | Op::FMUL
