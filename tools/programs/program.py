@@ -121,7 +121,7 @@ class Program(Shapes, Tiles, Calls):
 
     def do_memory(self, depth):
         """An access to what only this thread touches, or to what nobody writes."""
-        which = self.random.randrange(8 if not self.in_function else 2)
+        which = self.random.randrange(11 if not self.in_function else 2)
         if which == 0:
             self.emit(f'and.b32 %at, {self.register("r")}, {WORDS - 4};')
             self.emit('mul.wide.u32 %place, %at, 4;')
@@ -131,6 +131,31 @@ class Program(Shapes, Tiles, Calls):
                                           f'ld.const.u64 {self.register("d")}, [%base+8];']))
         elif which == 1:
             self.emit(f'ld.const.{self.random.choice(["u32", "s16", "u8"])} {self.register("r")}, [table+{4 * self.random.randrange(WORDS)}];')
+        elif which == 8:
+            # A narrow parameter, in 32 or 16 bits, alone or with a word that all lanes have.
+            name, kinds = self.random.choice([('byte', ['s8', 'u8']), ('half', ['s16', 'u16'])])
+            to = self.register(self.random.choice('rh'))
+            self.emit(f'ld.param.{self.random.choice(kinds)} {to}, [{name}];')
+            if to[1] == 'r':
+                a = self.register('r')
+                self.emit(self.random.choice([f'prmt.b32 {to}, {to}, %given, {self.random.randrange(1 << 16)};', f'setp.{self.random.choice(["ne", "lt", "gt"])}.s32 {self.register("p")}, {to}, 0;',
+                                              f'prmt.b32 {a}, {to}, {a}, {self.random.choice([0x7610, 0x3254, 0x8880, 0x9910])};', f'add.s32 {a}, {a}, {to};']))
+        elif which in (9, 10):
+            # Loads on both sides of a condition or on one, with or without something done with them.
+            self.emit(f'and.b32 %at, {self.register("r")}, {WORDS - 4}; mul.wide.u32 %place, %at, 4; add.u64 %place, %place, %in;')
+            other, join = self.label(), self.label()
+            to = self.register('r')
+            load = lambda: f'ld.global.{self.random.choice(["u32", "u32", "s16", "u8"])} {to}, [%place+{4 * self.random.randrange(4)}];'
+            then = lambda: self.random.choice(['', '', f'not.b32 {to}, {to};', f'add.u32 {to}, {to}, {self.register("r")};', f'xor.b32 {to}, {to}, %thread;'])
+            if which == 9:
+                self.emit(f'@{self.maybe_not()}{self.condition()} bra {other};')
+                self.emit(f'{load()} {then()} bra {join};')
+                self.emit(f'{other}: {load()} {then()}')
+            else:
+                self.emit(f'{self.random.choice([load(), ""])} {then()}')
+                self.emit(f'@{self.maybe_not()}{self.condition()} bra {join};')
+                self.emit(f'{load()} {then()}')
+            self.emit(f'{join}:')
         elif which in (2, 3):
             self.emit(f'and.b32 %at, {self.register("r")}, 12;')
             self.emit('mov.u32 %place32, frame; shl.b32 %at, %at, 2; add.u32 %place32, %place32, %at;')
@@ -430,7 +455,7 @@ class Program(Shapes, Tiles, Calls):
         self.in_function = False
 
     def kernel(self):
-        self.lines.append('.visible .entry k(.param .u64 input, .param .u64 output, .param .u64 sums, .param .u32 given)')
+        self.lines.append('.visible .entry k(.param .u64 input, .param .u64 output, .param .u64 sums, .param .u32 given, .param .u8 byte, .param .u16 half)')
         if self.random.random() < 0.3:
             self.lines.append(f'.{self.random.choice(["maxntid", "reqntid"])} {", ".join(map(str, self.block))}')
         self.lines.append('{')
@@ -509,5 +534,5 @@ class Program(Shapes, Tiles, Calls):
             'shared_bytes': 0,
             'args': [{'buffer': {'bytes_hex': words.hex()}}, {'buffer': {'len': STRIDE * self.threads * self.blocks, 'fill': 0}},
                      {'buffer': {'bytes_hex': (sums + bytes(256 - len(sums))).hex()}},
-                     {'scalar': {'type': 'u32', 'value': self.random.getrandbits(32)}}],
+                     *({'scalar': {'type': f'u{bits}', 'value': self.random.getrandbits(bits)}} for bits in (32, 8, 16))],
         }
