@@ -177,7 +177,7 @@ b3:
     );
 }
 
-/// Neither load waits for the other: one of them keeps nothing, and a select follows. What needs no load may be kept.
+/// Neither load waits for the other: one of them keeps nothing, and a select follows. A value without a load may be kept.
 #[test]
 fn loads_of_both_sides_are_in_flight_together() {
     check(
