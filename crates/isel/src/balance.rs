@@ -1,10 +1,13 @@
 //! Balances the two arithmetic pipes, where rows leave the choice. In each block an instruction goes to the less
-//! loaded pipe, unless its producers or consumers are on the other: a result that changes pipes comes a cycle later.
+//! loaded pipe, unless its producers or consumers are on the other: a result that changes pipes comes a cycle later. A choice by
+//! a predicate is a guarded move on one of the pipes, which waits for the predicate three times as long as a select on the other:
+//! where such choices make up the longest chain of a block, and no unit is busy longer, they are selects.
 
-use crate::template::Template;
+use crate::chains::{Chain, Cost, Reads, Step, for_each_read};
+use crate::template::{Guarding, Template};
 use oriole_latency::{Model, Unit};
 use oriole_ori::pattern::{Pattern, Pipe, RowId, Site, Tree};
-use oriole_ori::{Assignment, Block, File, Function, Opcode, Value};
+use oriole_ori::{Assignment, Block, File, Function, Instruction, Opcode};
 use oriole_sass::{Mods, Op};
 use smallvec::SmallVec;
 
@@ -13,6 +16,16 @@ pub type Choice = (RowId, &'static Pattern<Template>);
 
 /// Issue cycles that a neighbour on the same pipe is worth.
 const NEIGHBOUR: i32 = 2;
+
+/// Warps of a scheduler that are taken to be at the same block. In the model sorts, which a pipe bounds, lose with two, and with six
+/// next to no chain is the longest.
+const WARPS: u32 = 4;
+
+/// Times that the longest chain of a block is looked for: choices that are not on it may be on the next one.
+const ROUNDS: usize = 8;
+
+/// Parts of a hundred that a block must take less with selects. Less than that is lost again in the schedule.
+const GAIN: u32 = 1;
 
 /// Issue cycles on either pipe.
 #[derive(Clone, Copy, Default)]
@@ -58,6 +71,17 @@ impl Entry {
     fn is_open(&self) -> bool {
         self.alu.map(|choice| choice.0) != self.fma.map(|choice| choice.0)
     }
+
+    /// The row and the pipe that were decided.
+    fn decided(&self) -> (Option<Choice>, Pipe) {
+        let pipe = self.pipe.unwrap_or(Pipe::Alu);
+        (if pipe == Pipe::Fma { self.fma } else { self.alu }, pipe)
+    }
+
+    /// Whether it is a choice that became a guarded move, and may be a select.
+    fn is_guarded_move(&self) -> bool {
+        self.is_open() && guards(self.decided().0)
+    }
 }
 
 /// The row of an instruction, and the pipe that served it better.
@@ -93,10 +117,10 @@ pub fn decide(
         let alu = find(Pipe::Alu);
         let weighed = alternatives && tree.weighs_pipes(instruction.opcode);
         let fma = if weighed { find(Pipe::Fma) } else { alu };
-        let cost = |choice: Option<Choice>| match (choice.map(|(_, row)| row.template), instruction.opcode) {
-            (Some(Template::Build(build)), _) => Load::of(model, build.op, &Mods::of(build.mods)),
-            (_, Opcode::Sass(op)) => Load::of(model, op, &instruction.mods),
-            (_, Opcode::Pseudo(_)) => Load::default(),
+        let cost = |choice: Option<Choice>| {
+            with_operation(choice, instruction, |operation| {
+                operation.map_or_else(Load::default, |(op, mods)| Load::of(model, op, mods))
+            })
         };
         let on_alu = cost(alu);
         let on_fma = if weighed { cost(fma) } else { on_alu };
@@ -111,13 +135,37 @@ pub fn decide(
     if entries.iter().any(Entry::is_open) {
         note_neighbours(function, assignment, block, &mut entries);
         assign_pipes(&mut entries, load);
+        if entries.iter().any(Entry::is_guarded_move) {
+            shorten_chains(model, function, assignment, block, &mut entries, load);
+        }
     }
-    let decided = |entry: Entry| {
-        let pipe = entry.pipe.unwrap_or(Pipe::Alu);
-        let choice = if pipe == Pipe::Fma { entry.fma } else { entry.alu };
+    let decision = |entry: Entry| {
+        let (choice, pipe) = entry.decided();
         choice.map(|choice| Decision { choice, pipe })
     };
-    entries.into_iter().map(decided).collect()
+    entries.into_iter().map(decision).collect()
+}
+
+/// Whether the row guards its instruction with a source.
+fn guards(choice: Option<Choice>) -> bool {
+    let guard = match choice.map(|(_, row)| row.template) {
+        Some(Template::Build(build)) => build.guard,
+        _ => Guarding::Same,
+    };
+    !matches!(guard, Guarding::Same)
+}
+
+/// Calls `then` with the operation of a row for an instruction.
+fn with_operation<R>(
+    choice: Option<Choice>,
+    instruction: &Instruction,
+    then: impl FnOnce(Option<(Op, &Mods)>) -> R,
+) -> R {
+    match (choice.map(|(_, row)| row.template), instruction.opcode) {
+        (Some(Template::Build(build)), _) => then(Some((build.op, &Mods::of(build.mods)))),
+        (_, Opcode::Sass(op)) => then(Some((op, &instruction.mods))),
+        (_, Opcode::Pseudo(_)) => then(None),
+    }
 }
 
 /// True if the row does the work of the next instruction too.
@@ -128,34 +176,23 @@ pub fn covers_next(choice: Option<Choice>) -> bool {
 
 /// Records for each entry with a choice its producers and consumers in the block.
 fn note_neighbours(function: &Function, assignment: &Assignment, block: &Block, entries: &mut [Entry]) {
-    let mut writer: [Option<u32>; 256] = [None; 256];
-    let register = |value: Value| match function.file(value) {
-        File::R => assignment.registers.get(value).copied().flatten().map(usize::from),
-        _ => None,
-    };
-    for (at, instruction) in block.instructions.iter().enumerate() {
-        instruction.for_each_use(|value| {
-            let Some(from) = register(value).and_then(|register| writer[register]) else { return };
-            if entries[at].is_open() {
-                entries[at].neighbours.push(from);
+    for_each_read(function, assignment, block, |at, read| {
+        if read.file != File::R {
+            return;
+        }
+        for (one, other) in [(at, read.from as usize), (read.from as usize, at)] {
+            if entries[one].is_open() {
+                entries[one].neighbours.push(other as u32);
             }
-            if entries[from as usize].is_open() {
-                entries[from as usize].neighbours.push(at as u32);
-            }
-        });
-        instruction.for_each_definition(|value| {
-            if let Some(register) = register(value) {
-                writer[register] = Some(at as u32);
-            }
-        });
-    }
+        }
+    });
 }
 
-/// Decides the pipes of the open entries in order.
+/// Decides the pipes of the open entries in order, but for those that have one.
 fn assign_pipes(entries: &mut [Entry], mut load: Load) {
     for at in 0..entries.len() {
         let entry = &entries[at];
-        if !entry.is_open() {
+        if entry.pipe.is_some() || !entry.is_open() {
             continue;
         }
         let near = |pipe: Pipe| {
@@ -167,5 +204,57 @@ fn assign_pipes(entries: &mut [Entry], mut load: Load) {
         let (pipe, more) = if fma < alu { (Pipe::Fma, entry.on_fma) } else { (Pipe::Alu, entry.on_alu) };
         entries[at].pipe = Some(pipe);
         load.add(more);
+    }
+}
+
+/// Makes guarded moves of the longest chains selects, if the block takes less time then. `load` is that of the entries without a
+/// choice.
+fn shorten_chains(
+    model: &Model,
+    function: &Function,
+    assignment: &Assignment,
+    block: &Block,
+    entries: &mut [Entry],
+    load: Load,
+) {
+    let reads = Reads::of(function, assignment, block);
+    let costs = entries.iter().zip(&block.instructions).map(|(entry, instruction)| {
+        [entry.alu, entry.fma]
+            .map(|choice| with_operation(choice, instruction, |operation| Cost::of(model, operation)))
+    });
+    let costs: Vec<[Cost; 2]> = costs.collect();
+    let longest = |entries: &[Entry]| {
+        let steps = entries.iter().zip(&costs).map(|(entry, &[alu, fma])| {
+            let (choice, pipe) = entry.decided();
+            Step { cost: if pipe == Pipe::Fma { fma } else { alu }, guarded: guards(choice) }
+        });
+        Chain::of(model, &reads, steps)
+    };
+    let mut chain = longest(entries);
+    let before = chain.time(WARPS);
+    let balanced: Vec<Option<Pipe>> = entries.iter().map(|entry| entry.pipe).collect();
+    let mut selects: Vec<u32> = Vec::new();
+    for _ in 0..ROUNDS {
+        let known = selects.len();
+        selects.extend(chain.guarded.iter().filter(|&&at| entries[at as usize].is_guarded_move()));
+        if selects.len() == known {
+            break;
+        }
+        for entry in entries.iter_mut().filter(|entry| entry.is_open()) {
+            entry.pipe = None;
+        }
+        let mut load = load;
+        for &at in &selects {
+            let entry = &mut entries[at as usize];
+            entry.pipe = Some(Pipe::Alu);
+            load.add(entry.on_alu);
+        }
+        assign_pipes(entries, load);
+        chain = longest(entries);
+    }
+    if 100 * chain.time(WARPS) > (100 - GAIN) * before {
+        for (entry, pipe) in entries.iter_mut().zip(balanced) {
+            entry.pipe = pipe;
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 mod backend;
 mod balance;
+mod chains;
 mod rows;
 mod select;
 pub mod template;

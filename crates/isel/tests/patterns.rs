@@ -13,7 +13,7 @@ use oriole_ori::{
     Assignment, Block, BlockId, Destination, File, Function, Instruction, Opcode, Origin, Pseudo, Source,
     SourceKind, Value, is_legal,
 };
-use oriole_sass::{Mod, Op, Style};
+use oriole_sass::{Mod, Mods, Op, Style};
 use support::Random;
 
 const CHIP: Chip = Chip::SM_90A;
@@ -246,6 +246,51 @@ fn a_chain_stays_on_its_pipe() {
             LOP3.LUT R2, R3, R4, R5, 0x96, !PT
             IADD3 R6, R2, R3, RZ"#]],
     );
+}
+
+/// A choice that the next comparison waits for is a select, which knows the predicate first. One that nothing waits for, or next to
+/// others that keep the pipe of selects busy, is a guarded move.
+#[test]
+fn a_chain_of_choices_waits_for_no_guard() {
+    let values: Vec<(File, u8)> =
+        (2..34).map(|register| (File::R, register)).chain((1..6).map(|at| (File::P, at))).collect();
+    let predicate = |n: u32| Value(31 + n);
+    let largest = |predicate: Value, best: u32, other: u32| {
+        let mut compare = Instruction::new(Op::FSETP, Origin(0));
+        compare.mods = Mods::of(&[Mod::GT, Mod::AND]);
+        compare
+            .destinations
+            .extend([Destination::new(File::P, [predicate]), Destination::dropped(File::P, 1)]);
+        compare.sources.extend([best, other].map(|n| Source::value(Value(n))));
+        compare.sources.push(Source::pt());
+        let mut choice = copy_of(File::R, best, Source::value(Value(best)));
+        choice.opcode = Op::SEL.into();
+        choice.sources.extend([Source::value(Value(other)), Source::value(predicate)]);
+        [compare, choice]
+    };
+    check(
+        &selected(&values, (1..4).flat_map(|at| largest(predicate(at), 0, at)).collect(), ALTERNATIVES),
+        expect![[r#"
+            FSETP.GT.AND P1, PT, R2, R3, PT
+            SEL R2, R2, R3, P1
+            FSETP.GT.AND P2, PT, R2, R4, PT
+            SEL R2, R2, R4, P2
+            FSETP.GT.AND P3, PT, R2, R5, PT
+            SEL R2, R2, R5, P3"#]],
+    );
+    let alone = [largest(predicate(1), 0, 1), largest(predicate(2), 2, 3)].concat();
+    check(
+        &selected(&values, alone, ALTERNATIVES),
+        expect![[r#"
+        FSETP.GT.AND P1, PT, R2, R3, PT
+        @!P1 IMAD.MOV.U32 R2, RZ, RZ, R3
+        FSETP.GT.AND P2, PT, R4, R5, PT
+        @!P2 IMAD.MOV.U32 R4, RZ, RZ, R5"#]],
+    );
+    let wide = (0..16).flat_map(|at| largest(predicate(1 + at % 4), 2 * at, 2 * at + 1)).collect();
+    let wide = selected(&values, wide, ALTERNATIVES);
+    let guarded = wide.lines().filter(|line| line.starts_with('@')).count();
+    check(&format!("{guarded} of 16"), expect!["16 of 16"]);
 }
 
 #[test]
