@@ -381,7 +381,10 @@ fn extensible_programs_tell_what_those_of_the_reference_tell() {
             let arch = format!("-arch={chip}");
             ask(&tools, "ptxas", &["-ewp", options[0], &arch, &text(&source(name)), "-o", &text(&theirs)]);
             assert_eq!(file_type(&own), file_type(&theirs), "{chip} {name}");
-            assert!(!ask(&tools, "nvdisasm", &["-c", &text(&own)]).is_empty());
+            // It takes longer to start than to read.
+            if options == ["-O1"] || is_thorough() {
+                assert!(!ask(&tools, "nvdisasm", &["-c", &text(&own)]).is_empty());
+            }
             assert!(!ask(&tools, "cuobjdump", &["-elf", &text(&own)]).is_empty());
             let ([own, reference], parts) =
                 ([told(&own), told(&theirs)], ["symbols", "sections", "relocations", "calls", "attributes"]);
@@ -465,7 +468,9 @@ fn linked_files_are_right_whoever_made_them() {
             let made =
                 FILES.map(|name| [ours(name, chip, &[level], folder), theirs(&tools, name, chip, folder)]);
             for object in made.iter().map(|[ours, _]| text(ours)) {
-                assert!(!ask(&tools, "nvdisasm", &["-c", &object]).is_empty());
+                if level == "-O3" || is_thorough() {
+                    assert!(!ask(&tools, "nvdisasm", &["-c", &object]).is_empty());
+                }
                 assert!(!ask(&tools, "cuobjdump", &["-elf", &object]).is_empty());
             }
             for (caller, callee) in [(0, 0), (0, 1), (1, 0)] {
