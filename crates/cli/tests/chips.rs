@@ -104,7 +104,7 @@ fn run(launches: &Path, chip: &str, level: &str, count: usize) -> (Vec<String>, 
 /// Chips that often get the same code; a run for all of them simulates once what is the same.
 const ALIKE: [std::ops::Range<usize>; 4] = [0..3, 3..8, 8..11, 11..13];
 
-/// The records that a chip runs at a level. Those of one text take turns together: it is compiled once.
+/// The records that a chip runs at a level. Those of one text are due together: it is compiled once.
 fn due<'a>(records: &'a [Value], chip: &str, level: &str, turns: usize) -> Vec<&'a Value> {
     let mut texts: Vec<&Value> = Vec::new();
     let mut due = Vec::new();

@@ -7,7 +7,7 @@ use oriole_latency::{Class, Model, Resources, ResultPart, Slot, UNITS};
 use oriole_ori::{Assignment, Block, File, Function, Value};
 use oriole_sass::{Mods, Op};
 
-/// What an instruction reads of an earlier one of its block.
+/// A register that an instruction reads and an earlier one of its block writes.
 #[derive(Clone, Copy)]
 pub struct Read {
     /// The earlier one, by its place in the block.
@@ -56,7 +56,7 @@ pub fn for_each_read(
     }
 }
 
-/// What [`for_each_read`] visits, by reader.
+/// Every [`Read`] of a block, by reader.
 pub struct Reads {
     ends: Vec<u32>,
     all: Vec<Read>,
@@ -80,7 +80,7 @@ impl Reads {
     }
 }
 
-/// What an instruction costs in one of its forms.
+/// Latency and issue cycles of an instruction in one of its forms.
 #[derive(Clone, Copy)]
 pub struct Cost {
     class: Class,
@@ -126,7 +126,7 @@ impl Chain {
         struct Issued {
             at: u32,
             cost: Cost,
-            /// What it waited for last, and whether as its guard.
+            /// The instruction that it waited for last, and whether as its guard.
             after: Option<(u32, bool)>,
         }
         let mut issued: Vec<Issued> = Vec::with_capacity(reads.ends.len());
