@@ -10,14 +10,22 @@ const BEFORE_ALLOCATION: &str = "96";
 
 /// Further chips for which the kernels are compiled, if possible.
 const OTHERS: [&str; 6] = ["sm_80", "sm_86", "sm_87", "sm_89", "sm_100", "sm_120"];
+/// Each kernel is for every third of them by turns, if not all are asked for: most of its words are the same on the others.
+const TURNS: usize = 3;
 
 /// The folder of the generated data.
 fn folder() -> PathBuf {
     crate::root().join(".oracle/guards")
 }
 
-/// Regenerates the folder and prints its path. The program is a debug build; the assembler must have been fetched.
-pub fn run(_arguments: &[String]) -> Result<(), String> {
+/// Regenerates the folder, with `all` for all chips, and prints its path. The program is a debug build; the assembler must have been
+/// fetched.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    let turns = match arguments {
+        [] => TURNS,
+        [all] if all == "all" => 1,
+        _ => return Err("usage: cargo xtask guard-data [all]".to_owned()),
+    };
     // The latencies were measured on code of this release.
     let assembler = crate::oracle::recorded_bin().join("ptxas");
     if !assembler.exists() {
@@ -34,8 +42,11 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
     let next = AtomicUsize::new(0);
     let work = || -> Result<usize, String> {
         let mut made = 0;
-        while let Some(kernel) = kernels.get(next.fetch_add(1, Ordering::Relaxed)) {
-            made += cubins_of(kernel, &assembler, &folder, &cubins)?;
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(kernel) = kernels.get(at) else { break };
+            let others = OTHERS.into_iter().skip(at % turns).step_by(turns);
+            made += cubins_of(kernel, others, &assembler, &folder, &cubins)?;
             let text =
                 finish(Command::new(&program).args(["ori", "--after", BEFORE_ALLOCATION]).arg(kernel))?;
             let path = functions.join(format!("{}.ori", stem(kernel)));
@@ -54,8 +65,14 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Compiles one kernel for all chips that know its instructions; how many cubins that were.
-fn cubins_of(kernel: &Path, assembler: &Path, folder: &Path, cubins: &Path) -> Result<usize, String> {
+/// Compiles one kernel for its chip and those of the others that know its instructions; how many cubins that were.
+fn cubins_of(
+    kernel: &Path,
+    others: impl Iterator<Item = &'static str>,
+    assembler: &Path,
+    folder: &Path,
+    cubins: &Path,
+) -> Result<usize, String> {
     let name = stem(kernel);
     let source = std::fs::read_to_string(kernel).map_err(|error| format!("{}: {error}", kernel.display()))?;
     let chip = if source.contains(".target sm_90a") { "sm_90a" } else { "sm_90" };
@@ -71,7 +88,7 @@ fn cubins_of(kernel: &Path, assembler: &Path, folder: &Path, cubins: &Path) -> R
         compile(chip, level, kernel, format!("{name}{level}.cubin"))?;
         made += 1;
     }
-    for chip in OTHERS {
+    for chip in others {
         let older = folder.join(format!("{name}.{chip}.ptx"));
         std::fs::write(&older, retargeted(&source, chip))
             .map_err(|error| format!("{}: {error}", older.display()))?;
