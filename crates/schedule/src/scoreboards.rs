@@ -14,6 +14,7 @@ use oriole_latency::{SCOREBOARDS, counted_scoreboard};
 use oriole_ori::csr::Csr;
 use oriole_ori::{BlockId, MachineFunction, MachineInstruction};
 use oriole_sass::Op;
+use std::cmp::Reverse;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// Scoreboards that are free of counted groups.
@@ -234,8 +235,41 @@ fn waiters(
 /// Results with at least this estimated latency come from global memory.
 const SLOW: u16 = 200;
 
-/// Scoreboards left free for shared-memory fragments if there are loads from global memory.
-const LEFT_FOR_FRAGMENTS: usize = 2;
+/// With no more than this many free, a busy one is taken where that costs little.
+const SPARE: usize = 2;
+
+/// Cycles that cost little: results that arrive shortly after each other are waited for together.
+const LITTLE: u32 = 8;
+
+/// Cycles between two instructions of a warp, while others are issued as well.
+const PACE: u32 = 4;
+
+/// Cycles until the sources of an instruction are read.
+const READ: u16 = 20;
+
+/// A result, or reads of sources, that takes a scoreboard. Both times are in cycles from the start of the block.
+#[derive(Clone, Copy, Default)]
+struct Report {
+    /// When it is complete.
+    complete: u32,
+    /// When the first instruction waits for it.
+    awaited: u32,
+}
+
+impl Report {
+    /// Of a scoreboard that reports both.
+    fn with(self, other: Report) -> Report {
+        Report { complete: self.complete.max(other.complete), awaited: self.awaited.min(other.awaited) }
+    }
+
+    /// Cycles that instructions wait longer if one scoreboard reports both.
+    fn cost_of_sharing(self, other: Report) -> u32 {
+        // An instruction that waits for one waits for the other as well.
+        let longer =
+            |first: Report, second: Report| second.complete.saturating_sub(first.awaited.max(first.complete));
+        longer(self, other) + longer(other, self)
+    }
+}
 
 /// The first scoreboard for global loads where others have short latencies; ptxas does the same.
 const FIRST_FOR_LOADS: u8 = 2;
@@ -244,16 +278,16 @@ const FIRST_FOR_LOADS: u8 = 2;
 #[derive(Default)]
 struct Numbering {
     usable: u8,
+    /// Cycles from the start of the block, all waits known so far included.
+    now: u32,
+    /// All that it reports.
+    reports: [Report; SCOREBOARDS as usize],
     set_at: [u32; SCOREBOARDS as usize],
     for_reads: [bool; SCOREBOARDS as usize],
     /// Its results come from global memory.
     slow: [bool; SCOREBOARDS as usize],
-    /// Global loads are limited to few scoreboards: a wait for a shared-memory fragment would otherwise wait for
-    /// them.
-    keeps_apart: bool,
-    /// Results leave one scoreboard to reads: a register read completes soon, and a wait for it would otherwise wait
-    /// for a result.
-    leaves_one: bool,
+    /// Global loads have no scoreboards of their own.
+    is_matrix_code: bool,
     /// Global loads that one instruction waits for share a scoreboard.
     joins_loads: bool,
     /// Global loads leave the first scoreboards to operations of short latency.
@@ -263,8 +297,30 @@ struct Numbering {
 }
 
 impl Numbering {
+    /// What is issued now, arrives after some cycles, and is waited for by an instruction `distance` later.
+    fn report(&self, latency: u16, distance: u32) -> Report {
+        Report {
+            complete: self.now + u32::from(latency),
+            awaited: self.now.saturating_add(distance.saturating_mul(PACE)),
+        }
+    }
+
+    /// The next instruction is issued when these scoreboards are at zero.
+    fn wait(&mut self, mask: u8) {
+        let complete =
+            (0..SCOREBOARDS).filter(|n| mask >> n & 1 != 0).map(|n| self.reports[usize::from(n)].complete);
+        self.now = complete.max().map_or(self.now, |complete| self.now.max(complete)) + PACE;
+    }
+
+    /// Sets a scoreboard. Busy: it reports other things as well.
+    fn set(&mut self, number: u8, index: usize, report: Report, is_busy: bool) {
+        let at = usize::from(number);
+        self.set_at[at] = index as u32 + 1;
+        self.reports[at] = if is_busy { self.reports[at].with(report) } else { report };
+    }
+
     /// The scoreboard for the result of a global load that `waiter` waits for first, if such loads have their own.
-    fn take_for_load(&mut self, index: usize, state: &Pending, waiter: u32) -> Option<u8> {
+    fn take_for_load(&mut self, index: usize, state: &Pending, waiter: u32, report: Report) -> Option<u8> {
         let usable = |n: &u8| self.usable >> n & 1 != 0;
         let pending = |n: &u8| state.all >> n & 1 != 0 && self.slow[usize::from(*n)];
         let is_joined = |n: &u8| pending(n) && self.waiter[usize::from(*n)] == waiter;
@@ -275,40 +331,46 @@ impl Numbering {
         let last = own().filter(pending).max_by_key(|&n| self.set_at[usize::from(n)]);
         let number = joined.or(free).or(last)?;
         let at = usize::from(number);
-        (self.set_at[at], self.for_reads[at], self.slow[at]) = (index as u32 + 1, false, true);
+        (self.for_reads[at], self.slow[at]) = (false, true);
+        self.set(number, index, report, state.all >> number & 1 != 0);
         Some(number)
     }
 
-    /// The scoreboard for an instruction: the lowest free one; with none free, the one set last for the same purpose,
-    /// because operations issued together mostly complete together.
-    fn take(&mut self, index: usize, state: &Pending, reads: bool, slow: bool, other: Option<u8>) -> u8 {
-        let slow = slow && !reads && self.keeps_apart;
-        let busy = state.all | other.map_or(0, |n| 1 << n);
-        let usable = |n: &u8| self.usable >> n & 1 != 0;
-        let left = (0..SCOREBOARDS).filter(usable).filter(|&n| busy >> n & 1 == 0).count();
-        let gathered = (0..SCOREBOARDS)
-            .filter(usable)
-            .filter(|&n| {
-                slow && left <= LEFT_FOR_FRAGMENTS && self.slow[usize::from(n)] && state.all >> n & 1 != 0
-            })
-            .max_by_key(|&n| self.set_at[usize::from(n)]);
+    /// The scoreboard for an instruction: the lowest free one; with few free, a busy one where that costs little;
+    /// with none free, the one where it costs least, of those the one set last for the same purpose: operations issued
+    /// together mostly complete together.
+    fn take(
+        &mut self,
+        index: usize,
+        state: &Pending,
+        report: Report,
+        (reads, slow): (bool, bool),
+        other: Option<u8>,
+    ) -> u8 {
+        let slow = slow && !reads && self.is_matrix_code;
+        // A reserved one was set for nothing, or is complete.
+        let reserved = other.map_or(0, |n| 1 << n);
+        let is_busy = |n: u8| state.all >> n & 1 != 0;
+        let usable = || (0..SCOREBOARDS).filter(|n| self.usable >> n & 1 != 0);
+        let mut free = usable().filter(|&n| !is_busy(n) && reserved >> n & 1 == 0);
+        let purpose = |n: u8| {
+            let at = usize::from(n);
+            (self.for_reads[at] == reads, self.slow[at] == slow, self.set_at[at])
+        };
+        let cost = |n: u8| self.reports[usize::from(n)].cost_of_sharing(report);
+        let busy = || usable().filter(|&n| is_busy(n) && reserved >> n & 1 == 0);
         // Reads of stores share one scoreboard as long as results need the others.
-        let shared = (0..SCOREBOARDS)
-            .filter(usable)
-            .filter(|&n| reads && self.for_reads[usize::from(n)] && state.all >> n & 1 != 0)
-            .max_by_key(|&n| self.set_at[usize::from(n)]);
-        let reading = |n: u8| self.for_reads[usize::from(n)] && state.all >> n & 1 != 0;
-        let kept = !reads && self.leaves_one && left == 1 && !(0..SCOREBOARDS).filter(usable).any(reading);
-        let free = (0..SCOREBOARDS).filter(usable).find(|&n| busy >> n & 1 == 0).filter(|_| !kept);
-        let last = (0..SCOREBOARDS).filter(usable).filter(|&n| other != Some(n)).max_by_key(|&n| {
-            let n = usize::from(n);
-            // A reserved one was set for nothing, or is complete.
-            (busy >> n & 1 != 0, self.for_reads[n] == reads, self.slow[n] == slow, self.set_at[n])
-        });
-        let number = shared.or(gathered).or(free).or(last).unwrap_or(SCOREBOARDS - 1);
-        self.set_at[usize::from(number)] = index as u32 + 1;
-        self.for_reads[usize::from(number)] = reads;
-        self.slow[usize::from(number)] = slow || self.slow[usize::from(number)] && busy >> number & 1 != 0;
+        let shared = busy().filter(|&n| reads && self.for_reads[usize::from(n)]).max_by_key(|&n| purpose(n));
+        let is_short = free.clone().count() <= SPARE;
+        let cheapest = busy().filter(|_| is_short).max_by_key(|&n| (Reverse(cost(n)), purpose(n)));
+        let cheap = cheapest.filter(|&n| cost(n) <= LITTLE && self.for_reads[usize::from(n)] == reads);
+        let chosen = shared.or(cheap).or(free.next()).or(cheapest).or(other);
+        let number = chosen.unwrap_or(SCOREBOARDS - 1);
+        let at = usize::from(number);
+        let is_busy = is_busy(number) || reserved >> number & 1 != 0;
+        self.for_reads[at] = reads;
+        self.slow[at] = slow || self.slow[at] && is_busy;
+        self.set(number, index, report, is_busy);
         number
     }
 }
@@ -341,19 +403,17 @@ fn choose(
     } else {
         Covered::default()
     };
-    let keeps_apart = is_matrix_code(instructions);
-    let leaves_one = waiters.iter().any(|&(_, read)| read != NEVER);
+    let is_matrix_code = is_matrix_code(instructions);
     let is_slow = |machine: &MachineInstruction| machine.instruction.op.info().estimate >= SLOW;
     let is_short = |(machine, &(write, read)): (&MachineInstruction, &(u32, u32))| {
         read < NEVER || write < NEVER && !is_slow(machine)
     };
-    let leaves_first = rules.silent && !keeps_apart && instructions.iter().zip(&waiters).any(is_short);
+    let leaves_first = rules.silent && !is_matrix_code && instructions.iter().zip(&waiters).any(is_short);
     let mut numbers = Numbering {
         usable,
-        keeps_apart,
-        leaves_one,
+        is_matrix_code,
         leaves_first,
-        joins_loads: rules.silent && !keeps_apart,
+        joins_loads: rules.silent && !is_matrix_code,
         ..Numbering::default()
     };
     for (index, (machine, e)) in instructions.iter_mut().zip(effects).enumerate() {
@@ -361,21 +421,27 @@ fn choose(
         let control = &mut machine.instruction.control;
         control.write_barrier = None;
         control.read_barrier = None;
-        state.clear(state.wanted(e));
+        let wanted = state.wanted(e);
+        numbers.wait(wanted);
+        state.clear(wanted);
         match machine.instruction.op {
             Op::LDGDEPBAR => control.write_barrier = counted_scoreboard(Op::LDGDEPBAR),
             Op::UTMACMDFLUSH => control.read_barrier = counted_scoreboard(Op::UTMACMDFLUSH),
             _ => {
                 let (write, read) = waiters[index];
+                let distance = |waiter: u32| waiter - index as u32;
                 if write != NEVER {
-                    let own = if slow { numbers.take_for_load(index, state, write) } else { None };
-                    let number = own.unwrap_or_else(|| numbers.take(index, state, false, slow, None));
+                    let report = numbers.report(machine.instruction.op.info().estimate, distance(write));
+                    let own = if slow { numbers.take_for_load(index, state, write, report) } else { None };
+                    let number =
+                        own.unwrap_or_else(|| numbers.take(index, state, report, (false, slow), None));
                     numbers.waiter[usize::from(number)] = write;
                     control.write_barrier = Some(number);
                 }
                 if read != NEVER {
-                    control.read_barrier =
-                        Some(numbers.take(index, state, true, slow, control.write_barrier));
+                    let report = numbers.report(READ, distance(read));
+                    let other = control.write_barrier;
+                    control.read_barrier = Some(numbers.take(index, state, report, (true, slow), other));
                 }
             }
         }

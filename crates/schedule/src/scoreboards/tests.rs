@@ -4,8 +4,10 @@ use crate::tests::{options, with_control_words, words};
 use crate::{Finishing, Tables, control_words};
 use expect_test::expect;
 use oriole_chip::Chip;
+use oriole_latency::SCOREBOARDS;
 use oriole_ori::{BlockId, MachineBlock, MachineFunction, MachineInstruction, MemoryInfo, Origin};
 use oriole_sass::{Op, parse};
+use std::fmt::Write as _;
 
 #[test]
 fn a_load_and_its_user() {
@@ -175,6 +177,35 @@ fn fragments_wait_for_no_global_memory() {
     let (global, fragments) = (set(Op::LDG), set(Op::LDSM));
     assert_eq!((global.len(), fragments.len()), (8, 1), "the product waits for both fragments at once");
     assert!(fragments.iter().all(|number| !global.contains(number)), "{global:?} {fragments:?}");
+}
+
+/// With more in flight than there are scoreboards, results that arrive soon share none with those that arrive late.
+#[test]
+fn functions_wait_for_no_loads() {
+    let (function, load) = (|k: i32| 40 + k, |k: i32| 60 + k);
+    let mut text = String::new();
+    for k in 0..16 {
+        let _ = writeln!(text, "MUFU.EX2 R{}, R{}", function(k), 20 + k);
+        let _ = writeln!(text, "LDL R{}, [R1+{:#x}]", load(k), 4 * k);
+        let users = [k - 4, k - 8].into_iter().filter(|from| *from >= 0).zip([function(k - 4), load(k - 8)]);
+        users.for_each(|(_, register)| _ = writeln!(text, "FADD R{register}, R{register}, R0"));
+    }
+    let function = with_control_words(&format!("{text}EXIT"));
+    // Each instruction takes four cycles. A function is waited for ten to fifteen instructions later, by then it is
+    // there; a load that was issued in between is not.
+    let (mut now, mut complete, mut waited) = (0, [0; SCOREBOARDS as usize], 0);
+    for instruction in function.blocks[BlockId(0)].instructions.iter().map(|it| &it.instruction) {
+        let control = &instruction.control;
+        let awaited = complete.iter().enumerate().filter(|(at, _)| control.wait_mask >> at & 1 == 1);
+        let ready = awaited.map(|(_, &complete)| complete).max().unwrap_or(0).max(now);
+        waited += ready - now;
+        now = ready + 4;
+        if let Some(number) = control.write_barrier {
+            let at = &mut complete[usize::from(number)];
+            *at = now + instruction.op.info().estimate;
+        }
+    }
+    expect!["0"].assert_eq(&waited.to_string());
 }
 
 /// Waits for tensor memory loads, and fences, leave a `NOP` that waits; padding does not, and other loads are not
