@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 /// The parts of an instruction that decide its form.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub struct Asked<'a> {
     pub guard: Guard,
     pub op: Op,
     pub mods: &'a Mods,
@@ -65,7 +65,7 @@ fn same(wanted: Token, token: Token, slot: u8) -> bool {
 }
 
 /// The lower 105 bits of the instruction in this form. `shared`: operands may share a field; otherwise none do.
-pub(crate) fn fill(
+pub fn fill(
     form: &'static Form,
     instruction: &Asked<'_>,
     slots: &[u8],

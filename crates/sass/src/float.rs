@@ -6,7 +6,7 @@ use crate::{Mod, Mods};
 
 /// Format of a float slot under these modifiers: with certain modifiers an f16 slot holds a bf16, and an f32 slot the
 /// upper half of an f64.
-pub(crate) fn kind_under(kind: FloatKind, mods: &Mods) -> FloatKind {
+pub fn kind_under(kind: FloatKind, mods: &Mods) -> FloatKind {
     let any = |names: &[Mod]| names.iter().any(|&name| mods.has(name));
     match kind {
         // Of a conversion's two formats the second one is that of the source.
@@ -28,7 +28,7 @@ fn layout(kind: FloatKind) -> (u32, u32) {
 }
 
 /// The text of the bits. NaN payloads are lost unless `exact`, which adds the bits in brackets.
-pub(crate) fn text(kind: FloatKind, bits: u32, exact: bool) -> String {
+pub fn text(kind: FloatKind, bits: u32, exact: bool) -> String {
     let (exponent_bits, fraction_bits) = layout(kind);
     let exponent_mask = (1u32 << exponent_bits) - 1;
     let exponent = bits >> fraction_bits & exponent_mask;
@@ -97,7 +97,7 @@ fn strip_zeros(text: &str) -> &str {
 }
 
 /// The bits of a text; `None` if it is not a float, or the kind cannot hold it exactly.
-pub(crate) fn parse(kind: FloatKind, text: &str) -> Option<u32> {
+pub fn parse(kind: FloatKind, text: &str) -> Option<u32> {
     let (exponent_bits, fraction_bits) = layout(kind);
     if let Some((_, bits)) = text.strip_suffix(']').and_then(|text| text.split_once("NAN[0x")) {
         let bits = u32::from_str_radix(bits, 16).ok()?;
@@ -153,44 +153,4 @@ fn half_bits(value: f64) -> Option<u32> {
     // Subnormal halves have an exponent field of zero and no implied bit.
     let field = if steps < 1024 { 0 } else { ((exponent + 15) as u32) << 10 };
     Some(sign | field | steps & 0x3ff)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts() {
-        let single = |bits| text(FloatKind::F32, bits, false);
-        assert_eq!(single(0x3dcccccd), "0.10000000149011611938");
-        assert_eq!(single(0x4b800000), "16777216");
-        assert_eq!(single(0x4e6e6b28), "1.00000000000000000000e+09");
-        assert_eq!(single(0x33d6bf95), "1.0000000116860974231e-07");
-        assert_eq!(single(0x80000000), "-0.0");
-        assert_eq!(single(0xff800000), "-INF");
-        assert_eq!(single(0x7f800001), "+SNAN");
-        assert_eq!(text(FloatKind::F32, 0x7fc00001, true), "+QNAN[0x7fc00001]");
-        assert_eq!(text(FloatKind::F64High, 0x40090fdb, false), "3.1327419281005859375");
-        assert_eq!(text(FloatKind::F16, 0x7bff, false), "65504");
-    }
-
-    #[test]
-    fn every_half_comes_back() {
-        for kind in [FloatKind::F16, FloatKind::Bf16] {
-            for bits in 0..=0xffff {
-                assert_eq!(parse(kind, &text(kind, bits, true)), Some(bits), "{kind:?} {bits:#x}");
-            }
-        }
-    }
-
-    #[test]
-    fn many_singles_and_doubles_come_back() {
-        let mut bits = 12345u32;
-        for _ in 0..20000 {
-            bits = bits.wrapping_mul(1664525).wrapping_add(1013904223);
-            for kind in [FloatKind::F32, FloatKind::F64High] {
-                assert_eq!(parse(kind, &text(kind, bits, true)), Some(bits), "{kind:?} {bits:#x}");
-            }
-        }
-    }
 }

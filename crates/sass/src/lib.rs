@@ -46,3 +46,13 @@ pub use role::{ResultPart, Slot};
 pub use substitute::{has, has_long_extremes, has_long_integers, on_chip, unsaid};
 pub use symbol::Symbol;
 pub use word::{InstructionWord, append_words, words_of_bytes};
+
+/// What the tests of this crate ask besides its interface.
+#[doc(hidden)]
+pub mod tested {
+    pub use crate::choose::{Slots, choose_for, fits};
+    pub use crate::fill::{Asked, fill};
+    pub use crate::float::{parse, text};
+    pub use crate::form::{Constraints, Word, can_be_left_out, mask_len};
+    pub use crate::substitute::SAME;
+}

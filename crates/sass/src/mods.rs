@@ -174,32 +174,3 @@ impl Mod {
         name.strip_suffix("_2").or_else(|| name.strip_suffix("_3")).unwrap_or(name)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_set_is_sorted_and_without_doubles_whatever_its_size() {
-        let tokens = [Mod::X, Mod::E, Mod::FTZ, Mod::U32, Mod::_64, Mod::GT, Mod::AND, Mod::SAT, Mod::RM];
-        let mut set = Mods::none();
-        for (count, &token) in tokens.iter().enumerate() {
-            assert_eq!(set.len(), count);
-            assert!(!set.has(token));
-            set.insert(token);
-            set.insert(token);
-            assert!(set.has(token));
-            assert!(set.iter().is_sorted());
-        }
-        for (gone, &token) in tokens.iter().enumerate() {
-            assert_eq!(set, Mods::of(&tokens[gone..]));
-            assert!(set.remove(token) && !set.remove(token));
-        }
-        assert!(set.is_empty());
-    }
-
-    #[test]
-    fn a_set_is_small() {
-        assert_eq!(size_of::<Mods>(), 16);
-    }
-}

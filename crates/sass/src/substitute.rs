@@ -5,7 +5,7 @@ use crate::{Mod, Mods, Op, Operand, OperandKind, legal};
 use oriole_chip::Chip;
 
 /// The opcode in code for all chips, and that of chips without it.
-const SAME: [(Op, Op); 3] = [(Op::VIMNMX, Op::IMNMX), (Op::REDG, Op::RED), (Op::ULDC, Op::LDCU)];
+pub const SAME: [(Op, Op); 3] = [(Op::VIMNMX, Op::IMNMX), (Op::REDG, Op::RED), (Op::ULDC, Op::LDCU)];
 
 /// True if the chip has the opcode.
 pub fn has(chip: Chip, op: Op) -> bool {
@@ -46,22 +46,4 @@ pub fn unsaid(chip: Chip, op: Op, mods: &Mods) -> Option<Mod> {
     let operands = [register(), register(), register(), Operand::plain(OperandKind::Pred(0))];
     let forms = form::table(chip)?;
     legal(forms, op, &Mods::of(&[Mod::S32]), &operands).map(|_| Mod::S32)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn other_chips_have_other_names_for_it() {
-        let (older, newer): (Chip, Chip) = ("sm_80".parse().unwrap(), "sm_100".parse().unwrap());
-        for (here, there) in SAME {
-            let other = if there == Op::LDCU { newer } else { older };
-            assert_eq!((on_chip(Chip::SM_90, here), on_chip(other, here)), (here, there));
-        }
-        let small = "sm_120".parse().unwrap();
-        assert_eq!([older, newer, small].map(has_long_integers), [false, false, true]);
-        assert_eq!(on_chip(older, Op::ELECT), Op::ELECT);
-        assert!(!has(older, Op::ELECT) && has(Chip::SM_90, Op::ELECT));
-    }
 }

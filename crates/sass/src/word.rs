@@ -32,21 +32,3 @@ pub fn append_words<'a>(
         file.extend_from_slice(&word.to_le_bytes()[..shape.bytes()]);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{append_words, words_of_bytes};
-    use oriole_chip::Chip;
-
-    #[test]
-    fn words_become_bytes_and_words_again() {
-        let shape = Chip::SM_90.words();
-        let words = [1, u128::MAX - 1, 0x0123_4567_89ab_cdef << 64];
-        let mut bytes = Vec::new();
-        append_words(shape, &words, &mut bytes);
-        assert_eq!(bytes.len() as u64, shape.size(words.len()));
-        assert_eq!((bytes[0], bytes[47]), (1, 0x01));
-        assert_eq!(words_of_bytes(shape, &bytes).as_deref(), Some(&words[..]));
-        assert_eq!(words_of_bytes(shape, &bytes[1..]), None);
-    }
-}

@@ -27,19 +27,19 @@ pub(super) struct Says {
 #[derive(Clone, Copy, Debug)]
 pub struct Constraints {
     /// Every modifier, sign, suffix and name of the form, sorted; the index is the bit.
-    vocabulary: &'static [Word],
+    pub vocabulary: &'static [Word],
     /// Tokens that the form always has.
-    always: &'static [Always],
+    pub always: &'static [Always],
     /// For each set how many rows it has.
-    rows: &'static [u16],
+    pub rows: &'static [u16],
     /// For each set the union mask of its rows, then the masks of the rows, those with the most bits first.
-    masks: &'static [u64],
+    pub masks: &'static [u64],
 }
 
 /// A token of an instruction besides its values: its kind, its slot, its name. One integer, for fast sorting and
 /// search.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Word(u32);
+pub struct Word(u32);
 
 impl Word {
     const fn new(what: u8, slot: u8, name: u16) -> Word {
@@ -71,7 +71,7 @@ impl Word {
     }
 
     /// The word of a token in a set of this slot; the position of a suffix in the text does not matter.
-    const fn of(token: Token, slot: u8) -> Word {
+    pub const fn of(token: Token, slot: u8) -> Word {
         match token {
             Token::Mod(name) => Word::modifier(name),
             Token::Negate(own) => Word::negate(own_or(own, slot)),
@@ -90,9 +90,9 @@ const fn own_or(own: u8, slot: u8) -> u8 {
 
 /// A token that a form always has: the bit, and the slot of its operand if it is a suffix.
 #[derive(Clone, Copy, Debug)]
-struct Always {
-    bit: u16,
-    suffixed: Option<u8>,
+pub struct Always {
+    pub bit: u16,
+    pub suffixed: Option<u8>,
 }
 
 /// Used length of each array of a pool.
@@ -135,7 +135,7 @@ impl Sizes {
 }
 
 /// Length in 64-bit words of a mask for a vocabulary of this size.
-const fn mask_len(vocabulary: usize) -> usize {
+pub const fn mask_len(vocabulary: usize) -> usize {
     if vocabulary == 0 { 1 } else { vocabulary.div_ceil(64) }
 }
 
@@ -399,53 +399,5 @@ impl Constraints {
             masks = others;
         }
         is_covered(wanted, &said)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use oriole_chip::Chip;
-    use std::collections::BTreeSet;
-
-    /// The words of a mask.
-    fn words(constraints: &Constraints, mask: &[u64]) -> BTreeSet<Word> {
-        let said = |bit: &usize| mask[bit / 64] >> (bit % 64) & 1 == 1;
-        (0..mask.len() * 64).filter(said).map(|bit| constraints.vocabulary[bit]).collect()
-    }
-
-    fn words_of(tokens: &[Token], slot: u8) -> BTreeSet<Word> {
-        tokens.iter().map(|&token| Word::of(token, slot)).collect()
-    }
-
-    #[test]
-    fn masks_are_what_the_rows_of_the_table_say() {
-        let tables = Chip::all().into_iter().filter_map(|chip| crate::form::table(chip));
-        for (table, form) in tables.flat_map(|table| table.forms.iter().map(move |form| (table, form))) {
-            let own = table.constraints.get(form);
-            let len = mask_len(own.vocabulary.len());
-            assert!(own.vocabulary.is_sorted_by(|a, b| a < b), "{form:?}");
-            let always =
-                own.always.iter().map(|always| (own.vocabulary[usize::from(always.bit)], always.suffixed));
-            let expected = form.always.iter().map(|&token| match token {
-                Token::Suffix(slot, ..) => (Word::of(token, SELF), Some(slot)),
-                _ => (Word::of(token, SELF), None),
-            });
-            assert!(always.eq(expected), "{form:?}");
-            let mut masks = own.masks.chunks_exact(len).map(|mask| words(&own, mask));
-            let mut vocabulary = words_of(form.always, SELF);
-            assert_eq!(own.rows.len(), form.sets.len());
-            for (set, &rows) in form.sets.iter().zip(own.rows) {
-                let mut expected: Vec<&[Token]> = set.rows.iter().map(|row| row.tokens).collect();
-                expected.sort_by_key(|tokens| std::cmp::Reverse(tokens.len()));
-                let expected: Vec<_> =
-                    expected.into_iter().map(|tokens| words_of(tokens, set.slot)).collect();
-                let said: BTreeSet<Word> = expected.iter().flatten().copied().collect();
-                assert_eq!(masks.next().as_ref(), Some(&said), "{form:?}");
-                assert!(masks.by_ref().take(usize::from(rows)).eq(expected), "{form:?}");
-                vocabulary.extend(said);
-            }
-            assert!(masks.next().is_none() && own.vocabulary.iter().eq(&vocabulary), "{form:?}");
-        }
     }
 }

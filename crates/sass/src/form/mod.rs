@@ -10,12 +10,16 @@ mod shape;
 mod table;
 mod tables;
 
+#[doc(hidden)]
+pub use constraints::{Constraints, Word, mask_len};
 pub use encoding::{
     Access, CONTROL_SHIFT, Elided, Field, FloatKind, Form, NO_BIT, Place, Row, SELF, Set, Slot, SlotKind,
     Token, Width,
 };
+pub(crate) use shape::OperandKinds;
+#[doc(hidden)]
+pub use shape::can_be_left_out;
 pub use shape::{MOST_OPERANDS, Shape};
-pub(crate) use shape::{OperandKinds, can_be_left_out};
 pub use table::{FormId, Table};
 
 use oriole_chip::Chip;

@@ -24,7 +24,7 @@ pub struct Shape {
     constants: u8,
     count: u8,
     /// Two operands have a field in common.
-    pub(crate) shares_fields: bool,
+    pub shares_fields: bool,
 }
 
 impl Shape {
@@ -148,7 +148,7 @@ const fn shares_fields(slots: &[Slot]) -> bool {
 }
 
 /// True if the text may lack the operand altogether.
-pub(crate) const fn can_be_left_out(slot: &Slot) -> bool {
+pub const fn can_be_left_out(slot: &Slot) -> bool {
     let address = matches!(
         slot.kind,
         SlotKind::Memory { .. } | SlotKind::Attribute { .. } | SlotKind::TensorMemory { .. }
@@ -226,23 +226,4 @@ const fn operand_kind(kind: &OperandKind) -> Option<u8> {
         OperandKind::InstructionDescriptor(_) => 20,
         OperandKind::SymbolNumber(_) => return None,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use oriole_chip::Chip;
-
-    #[test]
-    fn operands_share_fields_where_their_bits_meet() {
-        let tables = Chip::all().into_iter().filter_map(crate::form::table);
-        for (shape, form) in tables.flat_map(|table| table.shapes.iter().zip(table.forms)) {
-            let fields: Vec<u128> = form
-                .slots
-                .iter()
-                .map(|slot| slot.fields.iter().fold(0, |all, field| all | field.mask()))
-                .collect();
-            let shared = (0..fields.len()).any(|b| (0..b).any(|a| fields[a] & fields[b] != 0));
-            assert_eq!(shape.shares_fields, shared, "{form:?}");
-        }
-    }
 }

@@ -54,7 +54,7 @@ impl Table {
     }
 
     /// [`Self::get`] for an id that `ids_of` returned.
-    pub(crate) fn form(&self, id: FormId) -> &'static Form {
+    pub fn form(&self, id: FormId) -> &'static Form {
         &self.forms[usize::from(id.0)]
     }
 
@@ -70,12 +70,12 @@ impl Table {
     }
 
     /// The shape of a form that the table has.
-    pub(crate) fn shape(&self, id: FormId) -> &'static Shape {
+    pub fn shape(&self, id: FormId) -> &'static Shape {
         &self.shapes[usize::from(id.0)]
     }
 
     /// The constraints of a form that the table has.
-    pub(crate) fn constraints(&self, id: FormId) -> Constraints {
+    pub fn constraints(&self, id: FormId) -> Constraints {
         self.constraints.get(self.form(id))
     }
 

@@ -260,7 +260,7 @@ pub struct When {
 
 impl When {
     /// Whether modifiers meet it.
-    pub(super) fn holds(&self, mods: &Mods) -> bool {
+    pub fn holds(&self, mods: &Mods) -> bool {
         self.each.iter().all(|list| list.iter().any(|&m| mods.has(m)))
             && !self.none.iter().any(|&m| mods.has(m))
     }
@@ -280,7 +280,8 @@ fn choose<T: Copy>(rows: Choice<T>, mods: &Mods) -> Option<T> {
 /// Chip-independent properties of an opcode.
 #[derive(Debug)]
 pub struct OpInfo {
-    pub(super) class: Choice<Class>,
+    /// Its scheduling class by modifiers.
+    pub class: Choice<Class>,
     /// The units that it keeps busy.
     pub units: &'static [Unit],
     /// Its side effect.
