@@ -130,6 +130,10 @@ fn reach(instruction: &Instruction) -> Reach {
         Opcode::Pseudo(
             Pseudo::Copy
             | Pseudo::Add64
+            | Pseudo::Mul64
+            | Pseudo::MulHi64
+            | Pseudo::Min64
+            | Pseudo::Max64
             | Pseudo::Shl64
             | Pseudo::Shr64
             | Pseudo::Logic64
