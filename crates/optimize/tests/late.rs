@@ -270,6 +270,7 @@ fn made_again_random_functions_keep_their_meaning() {
         let _ = expand_sync::run(&mut function, true);
         convert_mov_phi::run(&mut function);
         changed += u32::from(made_again(&mut function, 1));
+        changed += u32::from(rematerialize::run_for_predicates(&mut function, 1));
         let what = format!("seed {seed}");
         assert_verified(&function, Form::Plain, &what);
         assert_same(&before, &evaluator::run(&function, &checking_world(&function, seed)), &what);
@@ -387,6 +388,73 @@ b2:
         found,
         [vec![8, 9, 10, 11], vec![0, 1, 8, 9, 10, 11], vec![0, 1, 8, 9, 10, 11], vec![0, 1, 8, 2, 9, 10, 11],]
     );
+}
+
+/// Comparisons are made again where more predicates are live than there are, whatever the general registers; what needs
+/// more than two instructions is not.
+#[test]
+fn comparisons_are_made_again_where_predicates_are_missing() {
+    let rest = |from: u32| {
+        (from..from + 17).map(|at| format!("  STS [r0+{:#x}], r0 mem(shared w) ; {at}\n", 4 * at))
+    };
+    let text = format!(
+        "
+kernel params=0 barriers=0
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  p1, PT = ISETP.AND.LT r0, 0x10, PT ; 1
+  p2, PT = ISETP.AND.LT r0, 0x20, PT ; 2
+  r4 = LDS [r0] mem(shared r) ; 3
+  p3, PT = ISETP.AND.LT r4, 0x30, PT ; 4
+{}  @p1 STS [r0+0x4], r0 mem(shared w) ; 40
+  @p2 STS [r0+0x8], r0 mem(shared w) ; 41
+  @p3 STS [r0+0xc], r0 mem(shared w) ; 42
+  EXIT ; 43
+",
+        rest(10).collect::<String>()
+    );
+    let ends = |predicates: u32| {
+        let mut function = parse(&text).unwrap();
+        rematerialize::run_for_predicates(&mut function, predicates);
+        assert_verified(&function, Form::Plain, "made again");
+        let all = function.blocks.iter().flat_map(|block| &block.instructions).map(|i| i.origin.0);
+        all.filter(|at| !(10..30).contains(at)).collect::<Vec<_>>()
+    };
+    assert_eq!(ends(3), [0, 1, 2, 3, 4, 40, 41, 42, 43]);
+    assert_eq!(ends(2), [0, 2, 3, 4, 1, 40, 41, 42, 43]);
+    // The operand of the third is dead by then.
+    assert_eq!(ends(0), [0, 3, 4, 1, 40, 2, 41, 42, 43]);
+}
+
+/// What lives through a call must be in registers that the call leaves alone.
+#[test]
+fn values_are_made_again_after_a_call_that_leaves_few_registers_alone() {
+    let rest = (10..27).map(|at| format!("  STS [r0+{:#x}], r0 mem(shared w) ; {at}\n", 4 * at));
+    let rest = rest.collect::<String>();
+    let ends = |clobbers: &str| {
+        let text = format!(
+            "
+kernel
+  symbol s0 helper \"oriole.divide_f32\"
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = IADD3 r0, 0x10, RZ ; 1
+  p2, PT = ISETP.AND.LT r0, 0x20, PT ; 2
+  r3$6 = CallHelper r0 call(s0 stack=0 clobbers={clobbers}) ; 3
+{rest}  @p2 STS [r1], r3 mem(shared w) ; 40
+  STS [r0], r3 mem(shared w) ; 41
+  EXIT ; 42
+"
+        );
+        let mut function = parse(&text).unwrap();
+        made_again(&mut function, 8);
+        assert_verified(&function, Form::Plain, "made again");
+        let all = function.blocks.iter().flat_map(|block| &block.instructions).map(|i| i.origin.0);
+        all.filter(|at| !(10..30).contains(at)).collect::<Vec<_>>()
+    };
+    assert_eq!(ends("3f,0,0,0 predicates=7"), [0, 1, 2, 3, 40, 41, 42]);
+    assert_eq!(ends("7f,0,0,0 predicates=7"), [0, 2, 3, 1, 40, 41, 42]);
+    assert_eq!(ends("3f,0,0,0 predicates=7f"), [0, 2, 3, 1, 40, 41, 42]);
 }
 
 /// Where two blocks have too many live values, the one with the larger excess comes first: rematerialization after it

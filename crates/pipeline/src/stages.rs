@@ -245,8 +245,8 @@ fn allocate_with(
 }
 
 /// Schedules instructions. If the values do not fit into registers, those that are cheap are rematerialized
-/// after the places of the highest pressure, and the function is scheduled once more. Returns true if they
-/// fitted in the first schedule.
+/// after the places of the highest pressure, and the function is scheduled once more; so are comparisons, if there
+/// are too few predicates. Returns true if the values fitted in the first schedule.
 fn order(
     function: &mut Function,
     options: &OrderOptions,
@@ -257,6 +257,13 @@ fn order(
     let tables = context.target.schedule();
     let Some(budget) = oriole_schedule::before_allocation(function, &tables, options, known.as_deref_mut())
     else {
+        // Within a limit, registers that hold predicates are as good, if there are some.
+        if options.rematerialize
+            && options.limit.is_none()
+            && rematerialize::run_for_predicates(function, oriole_schedule::PREDICATES)
+        {
+            oriole_schedule::before_allocation(function, &tables, options, known);
+        }
         return true;
     };
     if options.rematerialize && rematerialize::run(function, &budget) {

@@ -43,6 +43,7 @@ mod words;
 mod workarounds;
 
 pub use budget::Steps;
+pub use choice::PREDICATES;
 pub use decoded::decoded;
 pub use effects::Finishing;
 pub use known_blocks::KnownBlocks;

@@ -3,14 +3,16 @@
 //! old definition becomes dead, it was sunk.
 //!
 //! It runs after pre-allocation scheduling (phase 97), which determines the pressure; a function that fits does not
-//! change. Rematerialization costs less than a store and loads: few instructions without effects, from values that
+//! change, except where more predicates are live than there are: comparisons are cheaper than registers that hold them.
+//! Rematerialization costs less than a store and loads: few instructions without effects, from values that
 //! are live there anyway, constants and special registers that do not change.
 
 use crate::analyses::definitions::{Definitions, Place};
 use crate::passes::live_dead;
 use oriole_ori::csr::Csr;
 use oriole_ori::{
-    BlockId, Budget, Cfg, Dominators, File, Function, Instruction, Liveness, Loops, Opcode, Value, effects,
+    BlockId, Budget, CallShape, Cfg, Dominators, File, Function, Instruction, Liveness, Loops, Opcode, Value,
+    effects,
 };
 use oriole_sass::info::Class;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -28,8 +30,63 @@ const MOST: u32 = 6;
 /// A use this close after the point of high pressure gains nothing.
 const NEAR: u32 = 16;
 
+/// Registers that are missing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    /// General ones, with those of spilled predicates.
+    General,
+    /// Predicates, whatever the general ones.
+    Predicates,
+}
+
+impl Missing {
+    /// Maximum cost of rematerializing a value, in simple instructions.
+    fn most(self) -> u32 {
+        match self {
+            Missing::General => MOST,
+            // A spilled predicate is an instruction at its definition, and one where it is used.
+            Missing::Predicates => 2,
+        }
+    }
+
+    /// Of points where as many are missing the one that ranks highest counts: for predicates the first, as the comparisons
+    /// that are live there are used further on.
+    fn rank(self, at: u32) -> u32 {
+        match self {
+            Missing::General => at,
+            Missing::Predicates => u32::MAX - at,
+        }
+    }
+
+    /// How many are missing at a point, if `predicates` predicates are live nearby.
+    fn excess(self, point: &Point, budget: &Budget, predicates: u32) -> u32 {
+        let &Point { block, counts, through, .. } = point;
+        match self {
+            Missing::General => {
+                let general = budget.general[block];
+                let missing = through.map_or(0, |(call, counts)| counts.missing_through(call, general));
+                counts.excess(budget, block, predicates).max(missing)
+            }
+            Missing::Predicates => counts.predicates.saturating_sub(budget.predicates),
+        }
+    }
+}
+
 /// Rematerializes values until the pressure fits the budget. True if something changed.
 pub fn run(function: &mut Function, budget: &Budget) -> bool {
+    rematerialize(function, budget, Missing::General)
+}
+
+/// Rematerializes comparisons until no more predicates are live at once than there are, as far as that is cheaper than
+/// general registers that hold them. True if something changed.
+pub fn run_for_predicates(function: &mut Function, predicates: u32) -> bool {
+    if function.values.iter().filter(|value| value.file == File::P).count() <= predicates as usize {
+        return false;
+    }
+    rematerialize(function, &Budget { general: TiVec::new(), predicates }, Missing::Predicates)
+}
+
+fn rematerialize(function: &mut Function, budget: &Budget, missing: Missing) -> bool {
     // Only instructions change, no edges.
     let graph = function.graph();
     let (cfg, dominators, loops) = (graph.cfg(), graph.dominators(), graph.loops());
@@ -39,7 +96,7 @@ pub fn run(function: &mut Function, budget: &Budget) -> bool {
     let mut rounds = 0..ROUNDS;
     loop {
         let analyses = Analyses::new(function, cfg, dominators, loops);
-        let Some(chosen) = analyses.next(budget, &mut left, &mut rounds) else { return changed };
+        let Some(chosen) = analyses.next((budget, missing), &mut left, &mut rounds) else { return changed };
         rewrite(function, &chosen);
         // Dead definitions must not count any more.
         live_dead::run(function);
@@ -65,6 +122,8 @@ struct Peak<'a> {
     live: Vec<Value>,
     /// The loops around it, the outermost first.
     loops: Vec<usize>,
+    /// Maximum cost of rematerializing a value.
+    most: u32,
 }
 
 /// Counts of live values at a point.
@@ -92,6 +151,28 @@ impl Counts {
     fn spilled(self, budget: &Budget, predicates: u32) -> u32 {
         predicates.saturating_sub(budget.predicates).min(self.predicates)
     }
+
+    /// General registers missing for these values, live through a call. It leaves alone some registers of both files.
+    fn missing_through(self, call: &CallShape, general: u32) -> u32 {
+        let is_kept = |register: &u32| call.clobbers[(register / 64) as usize] >> (register % 64) & 1 == 0;
+        let kept = (0..general).filter(is_kept).count() as u32;
+        let spilled = self.predicates.saturating_sub(kept_predicates(call));
+        (self.general + spilled).saturating_sub(kept)
+    }
+}
+
+/// Predicates that a call leaves alone.
+fn kept_predicates(call: &CallShape) -> u32 {
+    (!call.clobbered_predicates & 0x7f).count_ones()
+}
+
+/// Register use before an instruction.
+struct Point<'a> {
+    block: BlockId,
+    at: u32,
+    counts: Counts,
+    /// Of a call, and what is live through it.
+    through: Option<(&'a CallShape, Counts)>,
 }
 
 /// Values live at a point. One set serves all walks through blocks, to save allocation.
@@ -140,6 +221,8 @@ impl Live {
 struct Site {
     block: BlockId,
     from: u32,
+    /// The last of these uses.
+    last: u32,
 }
 
 /// Values to be rematerialized.
@@ -186,14 +269,14 @@ impl<'a> Analyses<'a> {
     /// `left` gets the blocks where nothing can be done.
     fn next(
         &self,
-        budget: &Budget,
+        (budget, missing): (&Budget, Missing),
         left: &mut FxHashSet<BlockId>,
         rounds: &mut Range<usize>,
     ) -> Option<Vec<Chosen>> {
         let mut live = Live::new(self.function.values.len());
-        for highest in self.highest(&mut live, budget, left) {
+        for highest in self.highest(&mut live, (budget, missing), left) {
             rounds.next()?;
-            let chosen = self.choose(&self.peak(&mut live, budget, &highest));
+            let chosen = self.choose(&self.peak(&mut live, (budget, missing), &highest));
             if !chosen.is_empty() {
                 return Some(chosen);
             }
@@ -219,11 +302,11 @@ impl<'a> Analyses<'a> {
     }
 
     /// For each block the most predicates live at once in it, or in its loop: a value live through a loop is spilled
-    /// for all of it. `counts` are those of all points.
-    fn most_predicates(&self, counts: &[(BlockId, u32, Counts)]) -> TiVec<BlockId, u32> {
+    /// for all of it. `points` are all there are.
+    fn most_predicates(&self, points: &[Point]) -> TiVec<BlockId, u32> {
         let mut most: TiVec<BlockId, u32> = ti_vec![0; self.function.blocks.len()];
         let mut of_loops = vec![0; self.loops.loops.len()];
-        counts.iter().for_each(|&(block, _, here)| most[block] = most[block].max(here.predicates));
+        points.iter().for_each(|point| most[point.block] = most[point.block].max(point.counts.predicates));
         for &block in self.cfg.order() {
             if let Some(index) = self.loops.innermost(block) {
                 of_loops[index] = most[block].max(of_loops[index]);
@@ -242,20 +325,33 @@ impl<'a> Analyses<'a> {
     }
 
     /// For each block not in `left`, the point with the largest excess, if there is one; the largest first.
-    fn highest(&self, live: &mut Live, budget: &Budget, left: &FxHashSet<BlockId>) -> Vec<Highest> {
-        let mut counts = Vec::new();
+    fn highest(
+        &self,
+        live: &mut Live,
+        (budget, missing): (&Budget, Missing),
+        left: &FxHashSet<BlockId>,
+    ) -> Vec<Highest> {
+        let mut points: Vec<Point> = Vec::new();
         for &block in self.cfg.order() {
-            self.walk(live, block, |at, live| counts.push((block, at, live.counts)));
+            let instructions = &self.function.block(block).instructions;
+            let mut after = Counts::default();
+            self.walk(live, block, |at, live| {
+                let call = instructions.get(at as usize).filter(|instruction| instruction.call.is_some());
+                let through =
+                    call.and_then(|call| Some((call.call.as_deref()?, self.without_results(after, call))));
+                after = live.counts;
+                points.push(Point { block, at, counts: live.counts, through });
+            });
         }
-        let predicates = self.most_predicates(&counts);
+        let predicates = self.most_predicates(&points);
         let mut highest = Vec::new();
-        for places in counts.chunk_by(|(one, ..), (other, ..)| one == other) {
-            let block = places[0].0;
+        for places in points.chunk_by(|one, other| one.block == other.block) {
+            let block = places[0].block;
             let predicates = predicates[block];
-            // Ties go to the first one of the walk.
-            let here = places.iter().rev().map(|&(_, at, here)| (here.excess(budget, block, predicates), at));
-            let (excess, at) =
-                here.max_by_key(|&(excess, _)| excess).expect("a walk visits the end of a block");
+            let here = places.iter().map(|point| (missing.excess(point, budget, predicates), point.at));
+            let (excess, at) = here
+                .max_by_key(|&(excess, at)| (excess, missing.rank(at)))
+                .expect("a walk visits the end of a block");
             if excess > 0 && !left.contains(&block) {
                 highest.push(Highest { block, at, excess, predicates });
             }
@@ -264,22 +360,48 @@ impl<'a> Analyses<'a> {
         highest
     }
 
+    /// Counts of values after a call without its results.
+    fn without_results(&self, mut after: Counts, call: &Instruction) -> Counts {
+        call.for_each_definition(|value| {
+            let counted = after.of(self.function.file(value));
+            counted.into_iter().for_each(|count| *count = count.saturating_sub(1));
+        });
+        after
+    }
+
+    /// Predicates that an instruction leaves alone: a call overwrites some.
+    fn kept_predicates(&self, block: BlockId, at: u32) -> u32 {
+        let instruction = self.function.block(block).instructions.get(at as usize);
+        instruction
+            .and_then(|instruction| instruction.call.as_ref())
+            .map_or(u32::MAX, |call| kept_predicates(call))
+    }
+
     /// Register use at a point.
-    fn peak<'h>(&self, live: &mut Live, budget: &Budget, highest: &'h Highest) -> Peak<'h> {
+    fn peak<'h>(
+        &self,
+        live: &mut Live,
+        (budget, missing): (&Budget, Missing),
+        highest: &'h Highest,
+    ) -> Peak<'h> {
         let &Highest { block, at, predicates, .. } = highest;
         let mut values = Vec::new();
         self.walk(live, block, |place, live| {
             if place == at {
-                let spills = live.counts.spilled(budget, predicates) > 0;
-                let takes =
-                    |&value: &Value| live.has(value) && (spills || self.function.file(value) == File::R);
+                let spills = live.counts.spilled(budget, predicates) > 0
+                    || live.counts.predicates > self.kept_predicates(block, at);
+                let counts = |file: File| match missing {
+                    Missing::General => spills || file == File::R,
+                    Missing::Predicates => file == File::P,
+                };
+                let takes = |&value: &Value| live.has(value) && counts(self.function.file(value));
                 values.extend(self.function.values.keys().filter(takes));
             }
         });
         let parent = |&index: &usize| self.loops.loops[index].parent;
         let mut loops: Vec<usize> = std::iter::successors(self.loops.innermost(block), parent).collect();
         loops.reverse();
-        Peak { place: highest, live: values, loops }
+        Peak { place: highest, live: values, loops, most: missing.most() }
     }
 
     /// The cheapest candidates that together free the missing registers.
@@ -324,7 +446,7 @@ impl<'a> Analyses<'a> {
         });
         let sites = self.sites(peak, &values)?;
         let mut made = Made::default();
-        self.make(value, &sites, &mut made)?;
+        self.make(value, &sites, peak.most, &mut made)?;
         let weight = sites.iter().map(|site| self.loops.weight(site.block)).sum::<u64>();
         let cost = u64::from(made.cost) * weight;
         Some((cost, Candidate { values, sites, chain: made.chain, leaves: made.leaves }))
@@ -352,7 +474,7 @@ impl<'a> Analyses<'a> {
         }
         let mut reached = Reached::new(self, peak, values)?;
         let mut sites: Vec<Site> = Vec::new();
-        let mut seen: FxHashSet<BlockId> = FxHashSet::default();
+        let mut known: FxHashMap<BlockId, usize> = FxHashMap::default();
         for (block, index) in uses() {
             let around = reached.has(block);
             if !around && !follows(block, index) {
@@ -362,18 +484,20 @@ impl<'a> Analyses<'a> {
                 return None;
             }
             let from = if around { 0 } else { at };
-            if seen.insert(block) {
-                sites.push(Site { block, from });
+            let site = *known.entry(block).or_insert(sites.len());
+            match sites.get_mut(site) {
+                Some(site) => site.last = site.last.max(index),
+                None => sites.push(Site { block, from, last: index }),
             }
         }
         Some(sites)
     }
 
     /// Adds the instructions that compute a value from values live at all sites; `None` if that is too much.
-    fn make(&self, value: Value, sites: &[Site], made: &mut Made<'a>) -> Option<()> {
+    fn make(&self, value: Value, sites: &[Site], most: u32, made: &mut Made<'a>) -> Option<()> {
         let instruction = self.maker(value)?;
         made.cost += price(instruction);
-        if made.cost > MOST {
+        if made.cost > most {
             return None;
         }
         instruction.for_each_definition(|result| made.done.push(result));
@@ -386,11 +510,19 @@ impl<'a> Analyses<'a> {
             if sites.iter().all(|&site| self.is_at(source, site)) {
                 made.leaves.push(source);
             } else {
-                self.make(source, sites, made)?;
+                self.make(source, sites, most, made)?;
             }
         }
         made.chain.push(instruction);
         Some(())
+    }
+
+    /// True if a value has a use in the block of a site from the last rematerialized use on.
+    fn is_used_from(&self, value: Value, site: Site) -> bool {
+        let uses = self.uses.of(value);
+        let place = |&(block, index): &(BlockId, u32)| (self.cfg.position(block), index);
+        let next = uses.partition_point(|of| place(of) < (self.cfg.position(site.block), site.last));
+        uses.get(next).is_some_and(|&(block, _)| block == site.block)
     }
 
     /// True if a value is live at a rematerialization site in any case. Uniform registers are plentiful; but one that a
@@ -409,7 +541,9 @@ impl<'a> Analyses<'a> {
                 _ => false,
             },
             File::R | File::P if site.from == 0 => self.liveness.is_live_in(site.block, value),
-            File::R | File::P => self.liveness.is_live_out(site.block, value),
+            File::R | File::P => {
+                self.liveness.is_live_out(site.block, value) || self.is_used_from(value, site)
+            }
             _ => false,
         }
     }
