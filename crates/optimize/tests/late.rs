@@ -390,8 +390,8 @@ b2:
     );
 }
 
-/// Comparisons are made again where more predicates are live than there are, whatever the general registers; what needs
-/// more than two instructions is not.
+/// Comparisons are rematerialized where more predicates are live than there are, whatever the general registers; a
+/// result of more than two instructions is not.
 #[test]
 fn comparisons_are_made_again_where_predicates_are_missing() {
     let rest = |from: u32| {
@@ -426,7 +426,7 @@ b0:
     assert_eq!(ends(0), [0, 3, 4, 1, 40, 2, 41, 42, 43]);
 }
 
-/// What lives through a call must be in registers that the call leaves alone.
+/// A value that lives through a call must be in registers that the call leaves alone.
 #[test]
 fn values_are_made_again_after_a_call_that_leaves_few_registers_alone() {
     let rest = (10..27).map(|at| format!("  STS [r0+{:#x}], r0 mem(shared w) ; {at}\n", 4 * at));

@@ -47,7 +47,7 @@ pub use substitute::{has, has_long_extremes, has_long_integers, on_chip, unsaid}
 pub use symbol::Symbol;
 pub use word::{InstructionWord, append_words, words_of_bytes};
 
-/// What the tests of this crate ask besides its interface.
+/// Parts of this crate that only its tests ask.
 #[doc(hidden)]
 pub mod tested {
     pub use crate::choose::{Slots, choose_for, fits};

@@ -1,4 +1,4 @@
-//! The form that an instruction gets, beside a specification that tries all of them, on random words of every chip.
+//! The form that an instruction gets, compared with a specification that tries all of them, on random words of every chip.
 
 use oriole_chip::Chip;
 use oriole_sass::form::{Form, FormId, NO_BIT, Table, table as table_of};

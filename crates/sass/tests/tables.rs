@@ -1,4 +1,4 @@
-//! What is computed from the tables, beside the rows that it is computed from: masks of constraints, shapes, stanzas of
+//! Data computed from the tables, compared with their rows: masks of constraints, shapes, stanzas of
 //! opcodes, names on other chips; and sets of modifiers and words as bytes.
 
 use oriole_chip::Chip;

@@ -297,7 +297,7 @@ struct Numbering {
 }
 
 impl Numbering {
-    /// What is issued now, arrives after some cycles, and is waited for by an instruction `distance` later.
+    /// The report of an instruction that is issued now and arrives after some cycles, for one `distance` later.
     fn report(&self, latency: u16, distance: u32) -> Report {
         Report {
             complete: self.now + u32::from(latency),
