@@ -393,7 +393,7 @@ b2:
 /// Comparisons are rematerialized where more predicates are live than there are, whatever the general registers; a
 /// result of more than two instructions is not.
 #[test]
-fn comparisons_are_made_again_where_predicates_are_missing() {
+fn comparisons_are_rematerialized_where_predicates_are_missing() {
     let rest = |from: u32| {
         (from..from + 17).map(|at| format!("  STS [r0+{:#x}], r0 mem(shared w) ; {at}\n", 4 * at))
     };
@@ -416,7 +416,7 @@ b0:
     let ends = |predicates: u32| {
         let mut function = parse(&text).unwrap();
         rematerialize::run_for_predicates(&mut function, predicates);
-        assert_verified(&function, Form::Plain, "made again");
+        assert_verified(&function, Form::Plain, "rematerialized");
         let all = function.blocks.iter().flat_map(|block| &block.instructions).map(|i| i.origin.0);
         all.filter(|at| !(10..30).contains(at)).collect::<Vec<_>>()
     };
@@ -428,7 +428,7 @@ b0:
 
 /// A value that lives through a call must be in registers that the call leaves alone.
 #[test]
-fn values_are_made_again_after_a_call_that_leaves_few_registers_alone() {
+fn values_are_rematerialized_after_a_call_that_leaves_few_registers_alone() {
     let rest = (10..27).map(|at| format!("  STS [r0+{:#x}], r0 mem(shared w) ; {at}\n", 4 * at));
     let rest = rest.collect::<String>();
     let ends = |clobbers: &str| {
@@ -448,7 +448,7 @@ b0:
         );
         let mut function = parse(&text).unwrap();
         made_again(&mut function, 8);
-        assert_verified(&function, Form::Plain, "made again");
+        assert_verified(&function, Form::Plain, "rematerialized");
         let all = function.blocks.iter().flat_map(|block| &block.instructions).map(|i| i.origin.0);
         all.filter(|at| !(10..30).contains(at)).collect::<Vec<_>>()
     };
